@@ -1,0 +1,71 @@
+"""Find the course: the three data folders of exercises, rubrics and templates."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.errors import UsageProblem
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A directory that holds `exercises/` and `rubrics/`, and perhaps `solutions/`."""
+
+    root: Path
+
+    @property
+    def templates(self) -> list[Path]:
+        """Return where templates are looked up: the course's own first, then the shipped ones."""
+        return [
+            path for path in (self.root / "templates", shipped() / "templates") if path.is_dir()
+        ]
+
+    def ids(self) -> list[str]:
+        """Return the ids of all exercises, sorted."""
+        folder = self.root / "exercises"
+        return sorted(p.name for p in folder.iterdir() if (p / "exercise.toml").is_file())
+
+    def secrets(self) -> list[str]:
+        """Return the folders that no learner code may read."""
+        names = ("exercises", "solutions", "rubrics", "templates")
+        return [str(self.root / name) for name in names] + [str(_PACKAGE)]
+
+
+def shipped() -> Path:
+    """Return the course that comes with the program: the checkout's, else the wheel's."""
+    checkout = _PACKAGE.parent
+    return checkout if is_course(checkout) else _PACKAGE / "course"
+
+
+def is_course(path: Path) -> bool:
+    """Return whether `path` has both data folders."""
+    return (path / "exercises").is_dir() and (path / "rubrics").is_dir()
+
+
+def find(given: str | None, start: Path | None = None) -> Course:
+    """Return `given`, else $GRADE_COURSE, else the nearest parent course, else the shipped one.
+
+    Raises:
+        UsageProblem: a directory was named that is no course.
+    """
+    named, where = (
+        (given, "--course") if given else (os.environ.get("GRADE_COURSE"), "$GRADE_COURSE")
+    )
+    if named:
+        path = Path(named).expanduser().resolve()
+        if not is_course(path):
+            raise UsageProblem(
+                f"{named} is not a course: it has no exercises/ and rubrics/",
+                where=where,
+                next_step="name a directory that has both, or leave the option out",
+            )
+        return Course(path)
+    here = (start or Path.cwd()).resolve()
+    for path in (here, *here.parents):
+        if is_course(path):
+            return Course(path)
+    return Course(shipped())

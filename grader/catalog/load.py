@@ -1,0 +1,116 @@
+"""Read one exercise and its rubric from TOML; a wrong file is named with its key."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from grader.catalog.course import Course
+from grader.catalog.models import Content, Exercise, Rubric
+from grader.catalog.oracle import Oracle
+from grader.errors import ContentProblem, UsageProblem
+
+Model = TypeVar("Model", bound=Content)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One exercise with everything that belongs to it."""
+
+    course: Course
+    exercise: Exercise
+    rubric: Rubric
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder a learner sees."""
+        return self.course.root / "exercises" / self.exercise.id
+
+    @property
+    def rubric_folder(self) -> Path:
+        """Return the folder that no learner may see."""
+        return self.course.root / "rubrics" / self.exercise.id
+
+    @property
+    def solutions(self) -> Path:
+        """Return the folder of accepted, rejected and hostile files; it may be missing."""
+        return self.course.root / "solutions" / self.exercise.id
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """Return the exercise's truth, loaded on first use."""
+        return Oracle.load(self.rubric_folder / "oracle.py")
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the hex SHA-256 over exercise.toml, rubric.toml and oracle.py."""
+        digest = hashlib.sha256()
+        for path in (
+            self.folder / "exercise.toml",
+            self.rubric_folder / "rubric.toml",
+            self.rubric_folder / "oracle.py",
+        ):
+            data = path.read_bytes()
+            digest.update(len(data).to_bytes(8, "big") + data)
+        return digest.hexdigest()
+
+
+def entry(course: Course, exercise_id: str) -> Entry:
+    """Return one exercise with its rubric.
+
+    Raises:
+        UsageProblem: no exercise has this id.
+        ContentProblem: a file is missing or wrong.
+    """
+    known = course.ids()
+    if exercise_id not in known:
+        raise UsageProblem(
+            f"there is no exercise {exercise_id!r}",
+            where=str(course.root),
+            next_step=_suggestion(exercise_id, known),
+        )
+    exercise = _read(course.root / "exercises" / exercise_id / "exercise.toml", Exercise)
+    rubric = _read(course.root / "rubrics" / exercise_id / "rubric.toml", Rubric)
+    for name, found in (("exercise.toml", exercise.id), ("rubric.toml", rubric.exercise)):
+        if found != exercise_id:
+            raise ContentProblem(
+                f"{name} of {exercise_id} says it belongs to {found!r}",
+                next_step=f"write {exercise_id!r} there",
+            )
+    return Entry(course, exercise, rubric)
+
+
+def _suggestion(wanted: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
+    if close:
+        return f"did you mean {close[0]}? `grade list` shows them all"
+    return "`grade list` shows the exercises there are"
+
+
+def _read(path: Path, model: type[Model]) -> Model:
+    try:
+        with path.open("rb") as file:
+            return model.model_validate(tomllib.load(file))
+    except FileNotFoundError:
+        raise ContentProblem(
+            f"{path.name} is missing", where=str(path), next_step="restore the file"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentProblem(
+            f"{path.name} is not TOML: {error}", where=str(path), next_step="mend that line"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ContentProblem(
+            f"{path.name}: {key or 'the file'}: {first['msg']}",
+            where=str(path),
+            next_step=f"mend {key or 'the file'} ({error.error_count()} problem(s) in all)",
+        ) from error

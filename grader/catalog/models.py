@@ -1,0 +1,144 @@
+"""The files of a course as records: `exercise.toml` and `rubric.toml`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from grader.records.base import Record
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z]*-[0-9]{2}$")]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]*$")]
+
+
+class Content(Record):
+    """A record read from TOML, where arrays arrive as lists."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=False, allow_inf_nan=False, validate_default=True
+    )
+
+
+class Argument(Content):
+    """One argument: global shape, dtype, and the dimension split over the four devices."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Literal["float32", "float64", "int32"]
+    split: int | None = None
+
+
+class Program(Content):
+    """A program that a solution must define; it takes `arguments` in order, gives one array."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+
+
+class Limits(Content):
+    """What a submission may use."""
+
+    cpu_s: int = Field(default=20, ge=1, le=600)
+    wall_s: int = Field(default=60, ge=1, le=3600)
+    memory_mib: int = Field(default=3072, ge=1536)
+    output_mib: int = Field(default=4, ge=1, le=64)
+
+
+class Separate(Content):
+    """Names tracked apart from the points."""
+
+    prediction: str
+    checkpoint: str
+    explanation: str
+
+
+class Exercise(Content):
+    """What a learner sees, as data; the prompt and the starter stand beside it."""
+
+    id: Identifier
+    title: str
+    summary: str
+    lesson: str
+    minutes: int
+    programs: tuple[Program, ...]
+    claims: tuple[str, ...]
+    separate: Separate
+    limits: Limits = Limits()
+
+    def program(self, name: str) -> Program:
+        """Return the program called `name`; raises KeyError."""
+        for program in self.programs:
+            if program.name == name:
+                return program
+        raise KeyError(name)
+
+
+class Mistake(Content):
+    """A named misconception, in words."""
+
+    id: Slug
+    title: str
+    hint: str
+
+
+class CheckSpec(Content):
+    """One check of a rubric; `params` belong to its kind and are read by it."""
+
+    id: Slug
+    kind: str
+    title: str
+    hint: str
+    params: dict[str, Any] = {}
+    items: tuple[dict[str, Any], ...]
+
+
+class PayloadRowSpec(Content):
+    """One bar of the idealised model."""
+
+    program: str
+    model_bytes_per_rank: float
+    values_per_device: int
+
+
+class PayloadSpec(Content):
+    """The idealised payload model that the receipt shows beside what was compiled."""
+
+    label: str
+    assumptions: tuple[str, ...]
+    rows: tuple[PayloadRowSpec, ...]
+
+
+class CheckpointSpec(Content):
+    """The right letter of the lesson's question, and the sentence shown with it."""
+
+    answer: Literal["a", "b", "c", "d"]
+    because: str
+
+
+class Rubric(Content):
+    """The checks, their points, the mistakes they can name, and what is tracked apart."""
+
+    exercise: Identifier
+    max_points: int
+    checks: tuple[CheckSpec, ...]
+    mistakes: tuple[Mistake, ...]
+    payload_model: PayloadSpec | None = None
+    checkpoint: CheckpointSpec | None = None
+
+    def mistake(self, mistake_id: str) -> Mistake | None:
+        """Return the words for a mistake, None for an id without any.
+
+        An id of the form `a-or-b` names mistakes that nothing tells apart: both are worded.
+        """
+        for mistake in self.mistakes:
+            if mistake.id == mistake_id:
+                return mistake
+        known = [m for m in self.mistakes if m.id in mistake_id.split("-or-")]
+        if not known:
+            return None
+        return Mistake(
+            id=mistake_id,
+            title="; or ".join(m.title for m in known),
+            hint=" ".join(m.hint for m in known),
+        )

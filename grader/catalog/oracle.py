@@ -1,0 +1,106 @@
+"""Load an exercise's truth: hidden inputs from a seed, right answers, predicted mistakes.
+
+The oracle is plain NumPy written by the course's author. It is trusted, runs in the coordinator
+only, and is never sent to a child.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from grader.errors import ContentProblem
+from grader.records.truth import Answer, Expected
+
+Array = np.ndarray[Any, Any]
+Cases = dict[str, dict[str, list[Array]]]
+_REQUIRED = ("cases", "answer", "mistakes", "claims", "replays", "figures", "rows")
+
+
+class Oracle:
+    """The functions of one `oracle.py`, with every failure turned into a content problem."""
+
+    def __init__(self, module: ModuleType, path: Path) -> None:
+        self._module = module
+        self._path = path
+
+    @classmethod
+    def load(cls, path: Path) -> Oracle:
+        """Return the oracle in `path`.
+
+        Raises:
+            ContentProblem: it is missing, does not import, or lacks a function.
+        """
+        try:
+            spec = importlib.util.spec_from_file_location(f"oracle_{path.parent.name}", path)
+            if spec is None or spec.loader is None:
+                raise FileNotFoundError(path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise ContentProblem(
+                f"oracle.py does not load: {type(error).__name__}: {error}",
+                where=str(path),
+                next_step="mend it; `grade audit` runs it again",
+            ) from error
+        lacking = [name for name in _REQUIRED if not callable(getattr(module, name, None))]
+        if lacking:
+            raise ContentProblem(
+                f"oracle.py does not define {', '.join(lacking)}",
+                where=str(path),
+                next_step="docs/writing-an-exercise.md says what each gives",
+            )
+        return cls(module, path)
+
+    def cases(self, seed: bytes) -> Cases:
+        """Return the inputs by case and program, drawn from a seed of any length."""
+        words = list(np.frombuffer(seed.ljust((len(seed) + 3) // 4 * 4, b"\0"), dtype="<u4"))
+        rng = np.random.default_rng([int(word) for word in words])
+        cases: Cases = self._call("cases", rng)
+        return cases
+
+    def answer(self, program: str, inputs: list[Array]) -> Answer:
+        """Return the right global result on `inputs` and what each mistake would give."""
+        return Answer(
+            self._call("answer", program, inputs), self._call("mistakes", program, inputs)
+        )
+
+    def claims(
+        self, given: Mapping[str, Array], own: Mapping[str, Array]
+    ) -> Mapping[str, Expected]:
+        """Return what each written answer should hold, where it follows from others: `given`.
+
+        `own` holds what the learner's replayed programs gave on the lesson's inputs.
+        """
+        raw = self._call("claims", given, own)
+        return {name: Expected(**fields) for name, fields in raw.items()}
+
+    def replays(self, given: Mapping[str, Array]) -> Cases:
+        """Return more cases, built on the learner's own answers, where those allow it."""
+        cases: Cases = self._call("replays", given)
+        return cases
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Return each single number asked for: `right`, and one entry per mistake."""
+        figures: dict[str, dict[str, float]] = self._call("figures")
+        return figures
+
+    def rows(self) -> dict[str, dict[int, dict[str, float]]]:
+        """Return the table asked for: `right`, and one table per mistake, keyed by ranks."""
+        rows: dict[str, dict[int, dict[str, float]]] = self._call("rows")
+        return rows
+
+    def _call(self, name: str, *args: Any) -> Any:
+        try:
+            return getattr(self._module, name)(*args)
+        except Exception as error:
+            raise ContentProblem(
+                f"oracle.py: {name}() raised {type(error).__name__}: {error}",
+                where=str(self._path),
+                next_step="mend it; `grade audit` runs it again",
+            ) from error

@@ -1,0 +1,107 @@
+"""One file is one kind of check: pure functions of parameters and a case, found by file name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+from grader.case import Case
+from grader.catalog.models import CheckSpec, Content, Rubric
+from grader.errors import ContentProblem
+from grader.records.finding import Finding, Item, Status
+from grader.records.receipt import as_json_value
+
+
+def kinds() -> list[str]:
+    """Return the names of all kinds, sorted: the modules of this package."""
+    return sorted(info.name for info in pkgutil.iter_modules(__path__))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a rubric whose parameters its kind has accepted."""
+
+    spec: CheckSpec
+    module: ModuleType
+    params: Content
+
+    def judge(self, case: Case) -> Finding:
+        """Return the finding: the kind decides the items, the points are their sum."""
+        items, evidence = self.module.judge(self.params, case)
+        return _finding(self.spec, items, evidence, case)
+
+
+def load(rubric: Rubric) -> list[Check]:
+    """Return the rubric's checks in order.
+
+    Raises:
+        ContentProblem: an unknown kind, a parameter its kind does not take, or points whose sum
+            is not the rubric's.
+    """
+    checks = [_load_one(spec, rubric) for spec in rubric.checks]
+    total = sum(int(i.get("points", 0)) for spec in rubric.checks for i in spec.items)
+    if total != rubric.max_points:
+        raise ContentProblem(
+            f"rubric of {rubric.exercise}: the items' points sum to {total}, "
+            f"max_points says {rubric.max_points}",
+            where="rubric.toml",
+            next_step="make them agree",
+        )
+    return checks
+
+
+def _load_one(spec: CheckSpec, rubric: Rubric) -> Check:
+    if spec.kind not in kinds():
+        raise ContentProblem(
+            f"rubric of {rubric.exercise}: checks.{spec.id}.kind: there is no kind {spec.kind!r}",
+            where="rubric.toml",
+            next_step=f"use one of {', '.join(kinds())}",
+        )
+    module = importlib.import_module(f"{__name__}.{spec.kind}")
+    try:
+        params = module.Params.model_validate({**spec.params, "items": spec.items})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ContentProblem(
+            f"rubric of {rubric.exercise}: checks.{spec.id}.{key}: {first['msg']}",
+            where="rubric.toml",
+            next_step="mend that key",
+        ) from error
+    return Check(spec, module, params)
+
+
+def _finding(
+    spec: CheckSpec, items: list[Item], evidence: list[dict[str, Any]], case: Case
+) -> Finding:
+    status = _status([entry.status for entry in items])
+    told = next((e for e in items if e.status != "passed" and e.mistake), None)
+    first = told or next((e for e in items if e.status != "passed"), None)
+    words = case.mistake(told.mistake) if told else None
+    count = sum(1 for entry in items if entry.status == "passed")
+    message = first.message if first else f"all {count} parts hold"
+    return Finding(
+        id=spec.id,
+        kind=spec.kind,
+        title=spec.title,
+        status=status,
+        points=sum(entry.points for entry in items),
+        max_points=sum(entry.max_points for entry in items),
+        message=message,
+        mistake=told.mistake if told else None,
+        mistake_title=words.title if words else None,
+        hint="" if first is None else words.hint if words else spec.hint,
+        line=first.line if first else None,
+        items=items,
+        evidence=[{key: as_json_value(value) for key, value in row.items()} for row in evidence],
+    )
+
+
+def _status(statuses: list[Status]) -> Status:
+    order: tuple[Status, ...] = ("failed", "undecided", "blocked")
+    return next((status for status in order if status in statuses), "passed")

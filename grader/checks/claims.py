@@ -1,0 +1,261 @@
+"""Written answers: arrays in module variables, and what the programs give on those same arrays.
+
+A written answer is judged by what it holds, not by where it came from: its source is `claimed`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from grader import compare
+from grader.case import Case, Decision, as_array, claim, item, not_defined
+from grader.catalog.models import Content
+from grader.records.evidence import Claim
+from grader.records.finding import Item
+from grader.records.truth import Array, Expected
+
+Layout = Literal["replicated", "split"]
+
+
+class Replayed(Content):
+    """A case whose replayed result must be a claim's right value, on every device.
+
+    It is asked for only where the answers it was built on (`inputs`) are right themselves.
+    """
+
+    case: str
+    programs: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+
+
+class ClaimItem(Content):
+    """One written answer.
+
+    `stored` and `layout` ask for a place on the devices; `different_from_right` asks that the
+    value is NOT the one the oracle names (weights that must change) by `min_difference`;
+    `apart_from` names another answer whose right value this one must differ from.
+    """
+
+    id: str
+    points: int
+    name: str
+    stored: tuple[int, ...] | None = None
+    layout: Layout | None = None
+    different_from_right: bool = False
+    apart_from: str | None = None
+    min_difference: float = 0.0
+    replayed: Replayed | None = None
+
+
+class Params(Content):
+    """Parameters: `after` names the check without which replays are not asked for."""
+
+    items: tuple[ClaimItem, ...]
+    after: str | None = None
+    replay_tolerance: float = 1e-5
+    layout_mistakes: dict[str, str] = {}
+
+
+def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]:
+    """Return one item for each written answer, with what was found as evidence."""
+    items, evidence = [], []
+    for spec in params.items:
+        decision, rows = _decide(params, spec, case)
+        items.append(item(spec.id, spec.points, decision))
+        evidence += rows
+    return items, evidence
+
+
+def _decide(params: Params, spec: ClaimItem, case: Case) -> tuple[Decision, list[dict[str, Any]]]:
+    found = claim(case, spec.name)
+    expected = case.truth.claims[spec.name]
+    line = found.line or case.line(spec.name)
+    value = as_array(found)
+    rows = [_evidence(found)] if found.kind != "missing" else []
+    if found.kind == "missing":
+        return _claimed("failed", not_defined(case, spec.name), line=line), rows
+    if value is None:
+        return _claimed("failed", f"`{spec.name}` {_unusable(found)}", line=line), rows
+    if expected.value is None:
+        message = f"`{spec.name}` follows from `{expected.needs}`, which is not usable yet"
+        return _claimed("blocked", message, line=line), rows
+    if spec.different_from_right:
+        return _changed(spec, expected, value, line), rows
+    if not _equal(found, value, expected.value, expected.atol):
+        return _wrong(params, spec, case, found, expected, value, line), rows
+    placed = _placed(params, spec, found, line)
+    if placed is not None:
+        return placed, rows
+    too_close = _too_close(spec, case, value, line)
+    if too_close is not None:
+        return too_close, rows
+    replayed, more = _replayed(params, spec, case, expected.value, line)
+    return replayed or _claimed("passed", f"`{spec.name}` holds"), [*rows, *more]
+
+
+def _claimed(
+    status: Literal["passed", "failed", "blocked", "undecided"],
+    message: str,
+    mistake: str | None = None,
+    line: int | None = None,
+) -> Decision:
+    return Decision(status, message, mistake, line, "claimed")
+
+
+def _unusable(found: Claim) -> str:
+    if found.kind in ("none", "other") and found.type_name in ("NoneType", "ellipsis"):
+        return f"is still empty (it is {'None' if found.kind == 'none' else '...'})"
+    reason = f": {found.reason}" if found.reason else ""
+    return f"is a {found.type_name}, not an array of numbers{reason}"
+
+
+def _evidence(found: Claim) -> dict[str, Any]:
+    row: dict[str, Any] = {"what": "written answer", "name": found.name, "type": found.type_name}
+    if found.kind == "device_array":
+        row["global_shape"] = list(found.shape)
+        row["layout"] = compare.layout(found.shards, found.shape)
+        row["device_ids"] = sorted(shard.device for shard in found.shards)
+        row["shapes"] = compare.stored(found.shards)
+    elif found.kind == "array":
+        row["global_shape"] = list(found.value.shape)
+    return row
+
+
+def _equal(found: Claim, value: Array, reference: Array, atol: float) -> bool:
+    if found.kind == "device_array":
+        return compare.shards(found.shards, found.shape, reference, atol).equal
+    return compare.array(value, reference, atol)
+
+
+def _changed(spec: ClaimItem, expected: Expected, value: Array, line: int | None) -> Decision:
+    assert expected.value is not None
+    if value.shape != expected.value.shape or not np.all(np.isfinite(value)):
+        message = f"`{spec.name}` has shape {value.shape}, not {expected.value.shape}"
+        return _claimed("failed", message, line=line)
+    if np.abs(value - expected.value).max() < spec.min_difference:
+        mistake = next(iter(expected.mistakes), None)
+        message = f"`{spec.name}` is no different from where the lesson starts"
+        return _claimed("failed", message, mistake, line)
+    return _claimed("passed", f"`{spec.name}` differs from where the lesson starts")
+
+
+def _wrong(
+    params: Params,
+    spec: ClaimItem,
+    case: Case,
+    found: Claim,
+    expected: Expected,
+    value: Array,
+    line: int | None,
+) -> Decision:
+    assert expected.value is not None
+    if value.shape != expected.value.shape:
+        message = f"`{spec.name}` has shape {value.shape}, not {expected.value.shape}"
+        return _claimed("failed", message, line=line)
+    if _follows_from_own(params, case, found, expected, value):
+        message = (
+            f"`{spec.name}` follows from a gradient that is wrong; mend `{params.after}` first"
+        )
+        return _claimed("blocked", message, line=line)
+    mistake = next(
+        (
+            name.partition("/")[0]
+            for name, wrong in expected.mistakes.items()
+            if _equal(found, value, wrong, expected.atol)
+        ),
+        None,
+    )
+    if mistake is None and found.kind == "device_array" and _one_replica(found, expected):
+        message = f"`{spec.name}` is right on some devices only"
+        return _claimed("failed", message, "one-replica-only", line)
+    with np.errstate(invalid="ignore"):
+        gap = float(np.abs(value - expected.value).max())
+    size = f"by up to {gap:.3g}" if np.isfinite(gap) else "with values that are not finite"
+    return _claimed("failed", f"`{spec.name}` is not what was asked, off {size}", mistake, line)
+
+
+def _follows_from_own(
+    params: Params, case: Case, found: Claim, expected: Expected, value: Array
+) -> bool:
+    """Return whether an answer is what the learner's own, wrong program leads to."""
+    if expected.other is None or params.after is None or case.passed(params.after):
+        return False
+    return _equal(found, value, expected.other, expected.atol)
+
+
+def _one_replica(found: Claim, expected: Expected) -> bool:
+    assert expected.value is not None
+    result = compare.shards(found.shards, found.shape, expected.value, expected.atol)
+    return 0 < len(result.wrong_devices) < len(found.shards)
+
+
+def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> Decision | None:
+    """Return what is wrong with where an answer is stored, None when nothing is."""
+    if spec.layout is None:
+        return None
+    if found.kind != "device_array":
+        message = f"`{spec.name}` is a {found.type_name} on the host, not an array on the devices"
+        return _claimed("failed", message, line=line)
+    layout = compare.layout(found.shards, found.shape)
+    shapes = {tuple(shape) for shape in compare.stored(found.shards)}
+    stored = spec.stored is None or shapes == {spec.stored}
+    if layout == spec.layout and stored and len(found.shards) == 4:
+        return None
+    told = " and ".join(str(shape) for shape in sorted(shapes))
+    message = f"`{spec.name}` has the right values but is stored as {told} on {_on(found)}"
+    key = f"{spec.id}:{layout}"
+    mistake = params.layout_mistakes.get(key) or params.layout_mistakes.get(layout)
+    return _claimed("failed", message, mistake, line)
+
+
+def _on(found: Claim) -> str:
+    count = len(found.shards)
+    return "one device" if count == 1 else f"each of {count} devices"
+
+
+def _too_close(spec: ClaimItem, case: Case, value: Array, line: int | None) -> Decision | None:
+    other = case.truth.claims[spec.apart_from].value if spec.apart_from else None
+    if other is None or np.abs(value - other).max() > spec.min_difference:
+        return None
+    message = f"`{spec.name}` is within {spec.min_difference:g} of `{spec.apart_from}`"
+    return _claimed("failed", message, line=line)
+
+
+def _holds(case: Case, name: str) -> bool:
+    found, expected = claim(case, name), case.truth.claims[name]
+    value = as_array(found)
+    if value is None or expected.value is None:
+        return False
+    return _equal(found, value, expected.value, expected.atol)
+
+
+def _replayed(
+    params: Params, spec: ClaimItem, case: Case, value: Array, line: int | None
+) -> tuple[Decision | None, list[dict[str, Any]]]:
+    """Return what is wrong with the programs' own results on the learner's arrays, if anything."""
+    if spec.replayed is None or (params.after and not case.passed(params.after)):
+        return None, []
+    if not all(_holds(case, name) for name in spec.replayed.inputs):
+        return None, []
+    rows: list[dict[str, Any]] = []
+    for program in spec.replayed.programs:
+        seen = case.observations[program]
+        replay = seen.replays.get(spec.replayed.case)
+        if replay is None:
+            continue
+        atol = params.replay_tolerance * float(np.abs(value).max(initial=0.0)) + 2e-6
+        result = compare.shards(replay.shards, seen.shape, value, atol)
+        rows.append(
+            {
+                "what": f"replayed on the learner's own arrays ({spec.replayed.case})",
+                "program": program,
+                "equal_on_every_device": result.equal,
+                "wrong_devices": list(result.wrong_devices),
+            }
+        )
+        if not result.equal:
+            message = f"`{program}`, replayed on the arrays of this part, does not give the value"
+            return Decision("failed", message, None, line), rows
+    return None, rows

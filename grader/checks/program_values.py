@@ -1,0 +1,165 @@
+"""Values of programs, replayed on hidden inputs: every device's shard against the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from grader import compare
+from grader.case import Case, Decision, absent, item
+from grader.catalog.models import Content
+from grader.records.finding import Item
+from grader.records.observation import Observation
+from grader.records.truth import Answer
+
+REDUCTIONS = ("all-reduce", "reduce-scatter")
+
+
+class ProgramItem(Content):
+    """One program worth some points."""
+
+    id: str
+    points: int
+    program: str
+
+
+class Params(Content):
+    """Parameters.
+
+    `relative_tolerance` is a share of the answer's largest absolute value; `open_case` is the case
+    a learner knows; `reductions` tells mistakes with equal values apart by how often the program
+    asks for a reduction; `low_precision` is the largest relative error of a 16-bit format.
+    """
+
+    items: tuple[ProgramItem, ...]
+    relative_tolerance: float
+    open_case: str
+    hidden: str = "hidden_"
+    reductions: dict[str, int] = {}
+    low_precision: float = 0.03
+
+
+def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]:
+    """Return one item for each program, and how far each was from the truth."""
+    items, evidence = [], []
+    for spec in params.items:
+        decision = absent(case, spec.program)
+        if decision is None:
+            decision, rows = _compare(params, case, spec.program)
+            evidence += rows
+        items.append(item(spec.id, spec.points, decision))
+    return items, evidence
+
+
+def _compare(params: Params, case: Case, program: str) -> tuple[Decision, list[dict[str, Any]]]:
+    seen = case.observations[program]
+    results = {name: _one(params, case, seen, name) for name in _names(params, case, program)}
+    evidence: list[dict[str, Any]] = [
+        {
+            "what": "largest difference as a share of the largest value",
+            "program": program,
+            "case": name,
+            "share": float(f"{r.worst:.3g}") if np.isfinite(r.worst) else None,
+            "allowed": params.relative_tolerance,
+            "wrong_devices": list(r.wrong_devices),
+        }
+        for name, r in results.items()
+    ]
+    if all(r.equal for r in results.values()):
+        return Decision("passed", f"`{program}` is right on every device"), evidence
+    mistake = _mistake(params, case, seen, results)
+    message = _message(params, case, seen, results)
+    return Decision("failed", message, mistake, case.line(program)), evidence
+
+
+def _names(params: Params, case: Case, program: str) -> list[str]:
+    hidden = [n for n in case.truth.cases if n.startswith(params.hidden)]
+    return [*hidden, params.open_case]
+
+
+def _one(params: Params, case: Case, seen: Observation, name: str) -> compare.Comparison:
+    answer = case.truth.answers[(name, seen.name)]
+    return _against(params, seen, name, answer.value)
+
+
+def _against(
+    params: Params, seen: Observation, name: str, reference: compare.Reference
+) -> compare.Comparison:
+    replay = seen.replays.get(name)
+    shards = replay.shards if replay else ()
+    first = reference[0] if isinstance(reference, tuple) else reference
+    atol = params.relative_tolerance * float(np.abs(first).max(initial=0.0))
+    if isinstance(reference, tuple):
+        if len(shards) != len(reference):
+            return compare.Comparison(False, np.inf, (), False)
+        atol = params.relative_tolerance * max(float(np.abs(view).max()) for view in reference)
+    return compare.shards(shards, seen.shape, reference, atol)
+
+
+def _mistake(
+    params: Params, case: Case, seen: Observation, results: dict[str, compare.Comparison]
+) -> str | None:
+    """Return the mistake whose prediction is what every hidden case shows."""
+    hidden = {n: r for n, r in results.items() if n != params.open_case}
+    matching = None
+    for name in hidden:
+        answer: Answer = case.truth.answers[(name, seen.name)]
+        fits = {
+            mistake.partition("/")[0]
+            for mistake, value in answer.mistakes.items()
+            if _against(params, seen, name, value).equal
+        }
+        matching = fits if matching is None else matching & fits
+    if matching:
+        return _told_apart(params, seen, matching)
+    if _only_some_devices(results, seen):
+        return "one-replica-only"
+    worst = max(r.worst for r in hidden.values())
+    if {"bf16", "f16"} & set(seen.element_types) and worst <= params.low_precision:
+        return "low-precision"
+    if results[params.open_case].equal and not any(r.equal for r in hidden.values()):
+        return "hard-coded"
+    return None
+
+
+def _told_apart(params: Params, seen: Observation, matching: set[str]) -> str:
+    """Choose among mistakes with equal values by the number of reductions; else name them all."""
+    if len(matching) > 1:
+        count = sum(1 for c in seen.requested if c.op in REDUCTIONS and not c.scalar)
+        left = {m for m in matching if params.reductions.get(m) == min(count, 2)}
+        matching = left or matching
+    return "-or-".join(sorted(matching))
+
+
+def _only_some_devices(results: dict[str, compare.Comparison], seen: Observation) -> bool:
+    """Return whether the same device alone is right in every case of a replicated result."""
+    wrong = {r.wrong_devices for r in results.values()}
+    if len(wrong) != 1 or not seen.replicated:
+        return False
+    return len(next(iter(wrong))) == seen.devices - 1
+
+
+def _message(
+    params: Params, case: Case, seen: Observation, results: dict[str, compare.Comparison]
+) -> str:
+    wanted = next(iter(case.truth.answers[(n, seen.name)].value.shape for n in results))
+    errors = [seen.replays[n].error for n in results if n in seen.replays and seen.replays[n].error]
+    if errors:
+        return f"`{seen.name}` raised when it was replayed: {errors[0]}"
+    if seen.shape != wanted:
+        return f"`{seen.name}` gives a global shape {seen.shape}, not {wanted}"
+    bad = [name for name, r in results.items() if not r.equal]
+    devices = Counter(d for name in bad for d in results[name].wrong_devices)
+    where = "every device" if len(devices) == seen.devices else f"device {_listed(devices)}"
+    worst = max(results[name].worst for name in bad)
+    size = f"{worst:.2g} times the largest value" if np.isfinite(worst) else "not finite"
+    of = f"{len(bad)} of {len(results)} inputs"
+    if params.open_case not in bad:
+        of += " (right on the lesson's own numbers)"
+    return f"`{seen.name}` is wrong on {where}, {of}: largest difference {size}"
+
+
+def _listed(devices: Counter[int]) -> str:
+    return ", ".join(str(device) for device in sorted(devices)) or "(none)"

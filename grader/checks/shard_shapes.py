@@ -1,0 +1,137 @@
+"""How each program's result is stored: shape on each device, replicas equal, slices in order."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from grader import compare
+from grader.case import Case, Decision, absent, item
+from grader.catalog.models import Content
+from grader.records.finding import Item
+from grader.records.observation import Observation
+
+
+class ProgramItem(Content):
+    """One program: the per-device shape and the layout its result must have."""
+
+    id: str
+    points: int
+    program: str
+    stored: tuple[int, ...]
+    layout: Literal["replicated", "split"]
+
+
+class Rule(Content):
+    """A mistake told by what is stored instead; fields left out match anything."""
+
+    mistake: str
+    program: str | None = None
+    wanted: Literal["replicated", "split"] | None = None
+    layout: Literal["replicated", "split", "other"] | None = None
+    stored: tuple[int, ...] | None = None
+
+
+class Params(Content):
+    """Parameters: `relative_tolerance` is how far replicas may lie apart; first rule wins."""
+
+    items: tuple[ProgramItem, ...]
+    devices: int = 4
+    relative_tolerance: float
+    mistakes: tuple[Rule, ...] = ()
+
+
+def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]:
+    """Return one item for each program, and what every device stores."""
+    items, evidence = [], []
+    for spec in params.items:
+        decision = absent(case, spec.program)
+        if decision is None:
+            seen = case.observations[spec.program]
+            decision = _stored(params, spec, case, seen)
+            evidence.append(_evidence(seen))
+        items.append(item(spec.id, spec.points, decision))
+    return items, evidence
+
+
+def _evidence(seen: Observation) -> dict[str, Any]:
+    shards = seen.any_shards()
+    return {
+        "what": "values stored on each device",
+        "program": seen.name,
+        "global_shape": list(seen.shape),
+        "layout": compare.layout(shards, seen.shape),
+        "device_ids": sorted(shard.device for shard in shards),
+        "shapes": compare.stored(shards),
+    }
+
+
+def _stored(params: Params, spec: ProgramItem, case: Case, seen: Observation) -> Decision:
+    shards = seen.any_shards()
+    shapes = compare.stored(shards)
+    line = case.line(spec.program)
+    if not shards:
+        why = next((r.error for r in seen.replays.values() if r.error), "it gave no result")
+        return Decision("failed", f"`{seen.name}` gave no result to look at: {why}", line=line)
+    layout = compare.layout(shards, seen.shape)
+    right_shape = len(shards) == params.devices and all(s == list(spec.stored) for s in shapes)
+    if not right_shape or layout != spec.layout:
+        told = sorted({tuple(shape) for shape in shapes})
+        what = " and ".join(str(shape) for shape in told)
+        message = f"`{seen.name}` stores {what} on {len(shards)} device(s), {_words(layout)}"
+        return Decision("failed", message, _rule(params, spec, layout, told), line)
+    if layout == "split" and not compare.in_device_order(shards):
+        message = f"`{seen.name}`: the slices are not in device order"
+        return Decision("failed", message, "wrong-slice-order", line)
+    apart = _apart(params, seen) if layout == "replicated" else []
+    if apart:
+        devices = ", ".join(map(str, apart))
+        message = f"`{seen.name}`: the replicas differ (device {devices} from device 0)"
+        return Decision("failed", message, _replica_mistake(case, seen), line)
+    return Decision("passed", f"`{seen.name}` stores {tuple(spec.stored)} on each device")
+
+
+def _words(layout: str) -> str:
+    return {"replicated": "each the whole", "split": "each a slice"}.get(layout, "not evenly laid")
+
+
+def _rule(
+    params: Params, spec: ProgramItem, layout: str, shapes: list[tuple[int, ...]]
+) -> str | None:
+    for rule in params.mistakes:
+        if (
+            rule.program in (None, spec.program)
+            and rule.wanted in (None, spec.layout)
+            and rule.layout in (None, layout)
+            and (rule.stored is None or shapes == [rule.stored])
+        ):
+            return rule.mistake
+    return None
+
+
+def _apart(params: Params, seen: Observation) -> list[int]:
+    """Return the devices whose replica differs from the first one's, in any case."""
+    wrong: set[int] = set()
+    for replay in seen.replays.values():
+        shards = sorted(replay.shards, key=lambda shard: shard.device)
+        if shards:
+            first = np.asarray(shards[0].data)
+            atol = params.relative_tolerance * float(np.abs(first).max(initial=0.0))
+            wrong |= {s.device for s in shards if not compare.array(s.data, first, atol)}
+    return sorted(wrong)
+
+
+def _replica_mistake(case: Case, seen: Observation) -> str | None:
+    """Return `one-replica-only` where exactly one device holds the right values in every case."""
+    alone: set[int] | None = None
+    for name, replay in seen.replays.items():
+        answer = case.truth.answers.get((name, seen.name))
+        if answer is None or answer.value.shape != seen.shape:
+            continue
+        atol = 4e-6 * float(np.abs(answer.value).max(initial=0.0))
+        right = {s.device for s in replay.shards if compare.array(s.data, answer.value, atol)}
+        alone = right if alone is None else alone & right
+        if len(right) != 1:
+            return None
+    return "one-replica-only" if alone and len(alone) == 1 else None

@@ -1,0 +1,112 @@
+"""`grade doctor`: what this machine has, found by trying it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader import __version__
+from grader.catalog import course as courses
+from grader.cli import options
+from grader.errors import GradeError, WireProblem
+from grader.sandbox import cache
+from grader.sandbox.host import DEVICES, fork_is_safe, open_host
+
+_REQUIRED = {"landlock", "seccomp", "rlimits", "no_new_privs", "capabilities", "descriptors"}
+
+
+@click.command("doctor")
+@options.course
+def command(course: str | None) -> int:
+    """Show Python, JAX, the four devices, each layer of confinement, and the cache.
+
+    Example: grade doctor
+    """
+    found = courses.find(course)
+    click.echo(f"grade        {__version__}")
+    click.echo(f"python       {platform.python_version()} on {sys.platform} {platform.machine()}")
+    click.echo(f"course       {found.root} ({len(found.ids())} exercise(s))")
+    frames, words = _try_child(found)
+    ready = frames.get("ready")
+    healthy = _say_jax(ready, words)
+    _say_layers(frames.get("layers"))
+    _say_cache(found)
+    return 0 if healthy else 4
+
+
+def _try_child(found: courses.Course) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the first frames of a real confined child, and what it printed."""
+    host = open_host(found.secrets(), None)
+    frames: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        try:
+            limits = {"cpu_s": 20, "memory_bytes": 3 << 30}
+            child = host.start("learner", folder, limits, 1 << 20)
+            deadline = time.monotonic() + 60
+            while "ready" not in frames:
+                frame = child.receive(deadline)
+                if frame is None:
+                    break
+                frames[str(frame["t"])] = frame
+            child.kill()
+            child.finish()
+            return frames, child.output.result().text
+        except (TimeoutError, WireProblem, GradeError) as error:
+            return frames, str(error)
+        finally:
+            host.close()
+
+
+def _say_jax(ready: dict[str, Any] | None, words: str) -> bool:
+    if ready is None:
+        last = words.strip().splitlines()[-1:] or ["no word"]
+        click.echo(f"jax          does not start in the sandbox: {last[0]}")
+        click.echo("  Next: pip install 'jax>=0.9.2' in this environment, then run this again")
+        return False
+    versions = ready["versions"]
+    click.echo(
+        f"jax          {versions['jax']} (jaxlib {versions['jaxlib']}, numpy {versions['numpy']})"
+    )
+    right = bool(ready["devices"] == DEVICES)
+    click.echo(
+        f"devices      {ready['devices']} logical CPU devices"
+        + ("" if right else f", {DEVICES} are needed")
+    )
+    return right
+
+
+def _say_layers(frame: dict[str, Any] | None) -> None:
+    layers = frame["layers"] if frame else []
+    on = {layer["name"] for layer in layers if layer["on"]}
+    level = "full" if on >= _REQUIRED else "partial" if on & _REQUIRED else "none"
+    how = "forked from a warm server" if fork_is_safe() else "spawned one by one (slower)"
+    click.echo(f"confinement  {level}; children are {how}")
+    for layer in layers:
+        state = "on " if layer["on"] else "OFF"
+        reason = f"  {layer['reason']}" if layer["reason"] else ""
+        click.echo(f"    {state} {layer['name']}{reason}")
+
+
+def _say_cache(found: courses.Course) -> None:
+    click.echo(f"cache        {_home()}")
+    for exercise in found.ids():
+        warm = found.root / "rubrics" / exercise / "warm.py"
+        try:
+            state = cache.state(cache.folder(warm.read_bytes()))
+        except OSError:
+            state = "no warming program"
+        told = {"": "not filled yet; the first grade fills it", cache.NEVER_HITS: "off: never hit"}
+        click.echo(f"    {exercise}: {told.get(state, state)}")
+
+
+def _home() -> str:
+    try:
+        return f"~/{cache.home().relative_to(Path.home())}"
+    except (ValueError, RuntimeError):
+        return str(cache.home())

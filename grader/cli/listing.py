@@ -1,0 +1,24 @@
+"""`grade list`: the exercises of the course."""
+
+from __future__ import annotations
+
+import click
+
+from grader.catalog import course as courses
+from grader.catalog.load import entry
+from grader.cli import options
+
+
+@click.command("list")
+@options.course
+def command(course: str | None) -> None:
+    """Show the exercises of the course.
+
+    Example: grade list
+    """
+    found = courses.find(course)
+    for exercise_id in found.ids():
+        one = entry(found, exercise_id)
+        points = one.rubric.max_points
+        click.echo(f"{exercise_id}  {one.exercise.title} ({points} points)")
+        click.echo(f"    {one.exercise.summary}")

@@ -1,0 +1,147 @@
+"""The `grade` command: find the right file for what was typed, and end with the right code.
+
+Only this floor prints or exits. Nothing heavy may be imported before a command needs it:
+`grade --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from grader import __version__
+from grader.errors import GradeError
+
+STARTED = time.monotonic()
+_EXERCISE = re.compile(r"^[a-z]+-[0-9]{2}$")
+_COMMANDS = {
+    "list": ("grader.cli.listing", "Show the exercises of the course."),
+    "show": ("grader.cli.show", "Print an exercise's prompt."),
+    "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
+    "audit": ("grader.cli.audit", "Prove an exercise with its right and wrong solutions."),
+    "doctor": ("grader.cli.doctor", "Show what this machine has: Python, JAX, confinement, cache."),
+    "schema": ("grader.cli.schema", "Print the JSON Schema of a record."),
+}
+_RUN = "grader.cli.run"
+
+
+class Commands(click.Group):
+    """Subcommands by name; anything that looks like an exercise grades a file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order they are shown."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the file of one command and return it."""
+        module = _COMMANDS[cmd_name][0] if cmd_name in _COMMANDS else _RUN
+        if cmd_name not in _COMMANDS and not _EXERCISE.match(cmd_name):
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take an exercise id as the command that grades, with the id as its first argument."""
+        name = args[0]
+        if name not in _COMMANDS and _EXERCISE.match(name):
+            return "", self.get_command(ctx, name), args
+        if name not in _COMMANDS and not name.startswith("-"):
+            raise click.UsageError(_unknown(name))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their sentences, without importing any of them."""
+        rows = [("EXERCISE FILE", "Grade FILE, for example: grade distributed-03 my_solution.py")]
+        rows += [(name, text) for name, (_module, text) in _COMMANDS.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _unknown(name: str) -> str:
+    from grader.catalog import course
+
+    try:
+        ids = course.find(None).ids()
+    except (GradeError, OSError):
+        ids = []
+    close = difflib.get_close_matches(name, [*_COMMANDS, *ids], n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]}?" if close else "`grade --help` shows what there is"
+    return f"there is no command or exercise {name!r}; {hint}"
+
+
+@click.group(cls=Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
+@click.version_option(__version__, prog_name="grade")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Grade programs for distributed-JAX lessons on four logical CPU devices.
+
+    Example: grade distributed-03 my_solution.py
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Return the exit code of one command line; every problem is said here, once."""
+    try:
+        code = cli.main(args=args, prog_name="grade", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        _say_usage(error)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing was written", err=True)
+        return 130
+    except GradeError as error:
+        click.echo(f"grade: {error.sentence()}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output went away; what was asked for is done all the same.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the one catch-all: a bug of ours is never exit 1
+        return _report_bug(error)
+
+
+def _say_usage(error: click.ClickException) -> None:
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        message = f"no such option: {error.option_name}; did you mean {error.possibilities[0]}?"
+    click.echo(f"grade: {message}", err=True)
+    path = context.command_path.strip() if context is not None else "grade"
+    click.echo(f"  Next: `{path} --help` shows what it takes", err=True)
+
+
+def _report_bug(error: Exception) -> int:
+    """Say that the fault is ours, with what a report needs; returns 70."""
+    import platform
+    import traceback
+
+    click.echo(f"grade: a bug in the grader: {type(error).__name__}: {error}", err=True)
+    click.echo("  Your file was not judged, and nothing of yours was changed.", err=True)
+    click.echo("  Next: run it again; if it stays, report this:", err=True)
+    click.echo(
+        f"  grade {__version__}, Python {platform.python_version()}, {sys.platform}", err=True
+    )
+    frames: list[Any] = traceback.extract_tb(error.__traceback__)[-6:]
+    for frame in frames:
+        click.echo(f"    {os.path.basename(frame.filename)}:{frame.lineno} {frame.name}", err=True)
+    return 70
+
+
+def main() -> None:
+    """Run the command line and leave with its code."""
+    code = run()
+    sys.exit(code)

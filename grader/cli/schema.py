@@ -1,0 +1,21 @@
+"""`grade schema receipt`: the JSON Schema of a stored record."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("schema", no_args_is_help=True)
+@click.argument("record", type=click.Choice(["receipt"]))
+def command(record: str) -> None:
+    """Print the JSON Schema of RECORD, made from the record itself.
+
+    Example: grade schema receipt
+    """
+    from grader.records.receipt import Receipt
+
+    models = {"receipt": Receipt}
+    schema = models[record].model_json_schema()
+    click.echo(json.dumps(schema, indent=2, ensure_ascii=False, sort_keys=False))

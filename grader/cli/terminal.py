@@ -1,0 +1,206 @@
+"""What a person sees while a grade runs and when it is done.
+
+Every text that comes from a receipt is shown as plain text: never as markup, never with a control
+character in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from grader.receipt import exhibits, view
+from grader.receipt.escape import visible, visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from grader.receipt.store import Written
+    from grader.records.finding import Finding, Status
+    from grader.records.receipt import Receipt
+
+_STYLES: dict[Status, str] = {
+    "passed": "green",
+    "failed": "red",
+    "blocked": "yellow",
+    "undecided": "magenta",
+}
+_VERDICTS = {"passed": "green", "failed": "red", "error": "red", "undecided": "magenta"}
+_PLAIN_GLYPHS: dict[Status, str] = {
+    "passed": "+",
+    "failed": "x",
+    "blocked": "-",
+    "undecided": "?",
+}
+_MOST_FRAMES = 12
+_LEAST_TITLE = 8
+_MOST_MESSAGES = 6
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that colours only on a terminal, honours NO_COLOR, and reads no markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+@contextmanager
+def spinner(console: Console, text: str) -> Iterator[None]:
+    """Show `text` with a moving sign while the block runs; nothing at all when not a terminal."""
+    if not console.is_terminal:
+        yield
+        return
+    sign = "dots" if _can_show(console, "⠋") else "line"
+    with console.status(_text(console, text), spinner=sign):
+        yield
+
+
+def show_receipt(console: Console, receipt: Receipt, written: Written | None) -> None:
+    """Print the checks, what failed and what to try, the total, and where the receipts are."""
+    _Printer(console, receipt).everything(written)
+
+
+def _can_show(console: Console, text: str) -> bool:
+    try:
+        text.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _fit(console: Console, text: str) -> str:
+    """Return `text` in the characters that the console's encoding has."""
+    if _can_show(console, text):
+        return text
+    for ours, plain in (("·", "-"), ("…", "..."), ("–", "-"), ("µ", "u"), ("×", "x")):
+        text = text.replace(ours, plain)
+    return text.encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _text(console: Console, text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(_fit(console, visible_line(text)), style)
+
+
+class _Printer:
+    """Prints one receipt on one console."""
+
+    def __init__(self, console: Console, receipt: Receipt) -> None:
+        self.console = console
+        self.receipt = receipt
+        self.plain = not _can_show(console, "✓✗…")
+        self.id_width = max((len(check.id) for check in receipt.checks), default=0)
+        self.apart = True
+        self.last: object = None
+
+    def everything(self, written: Written | None) -> None:
+        self.gap()
+        self.line(f"{self.receipt.exercise} · {self.receipt.exercise_title}", "bold")
+        self.line(self.receipt.submission.name, "dim")
+        self.gap()
+        for check in self.receipt.checks:
+            self.check(check)
+        self.outcome()
+        self.total()
+        for note in self.receipt.notes:
+            self.line(note, label="note")
+        self.where(written)
+
+    def gap(self) -> None:
+        """Print one empty line, unless there is one already."""
+        if not self.apart:
+            self.console.print()
+        self.apart = True
+
+    def line(self, text: str, style: str = "", indent: int = 0, label: str = "") -> None:
+        """Print a paragraph that wraps in its own column, beside `label` where there is one."""
+        from rich.text import Text
+
+        lead = " " * indent + (f"{label:<8} " if label else "")
+        room = max(self.console.width - len(lead), 10)
+        for number, part in enumerate(_text(self.console, text, style).wrap(self.console, room)):
+            part.rstrip()
+            start = lead if number == 0 else " " * len(lead)
+            self.console.print(Text.assemble((start, "dim"), part), soft_wrap=True)
+        self.apart = False
+
+    def check(self, check: Finding) -> None:
+        from rich.text import Text
+
+        mark = _PLAIN_GLYPHS[check.status] if self.plain else view.glyph(check.status)
+        start = Text.assemble(
+            (f"{mark} {view.word(check.status)}".ljust(12), _STYLES[check.status]),
+            (f"{check.id:<{self.id_width}}", "bold"),
+            f"{check.points:>5}/{check.max_points:<3}  ",
+        )
+        title = _text(self.console, check.title)
+        room = self.console.width - start.cell_len
+        title.truncate(max(room, 0), overflow="crop" if self.plain else "ellipsis")
+        row = start + title if room > _LEAST_TITLE else start
+        row.rstrip()
+        self.console.print(row, soft_wrap=True)
+        self.apart = False
+        if check.status != "passed":
+            self.details(check)
+
+    def details(self, check: Finding) -> None:
+        """Print what was observed, which mistake that matches, and what to try."""
+        said = list(dict.fromkeys([check.message, *self.messages(check)]))
+        told = (said, check.mistake, check.hint, check.line)
+        if told == self.last:
+            self.line("the same as above", "dim", 4)
+            return
+        self.last = told
+        for number, message in enumerate(said[:_MOST_MESSAGES]):
+            self.line(message, indent=4, label=" " if number else "observed")
+        if check.mistake:
+            self.line(check.mistake_title or check.mistake, indent=4, label="mistake")
+        if check.hint:
+            self.line(check.hint, indent=4, label="try")
+        source = exhibits.line_text(self.receipt, check.line)
+        if source is not None:
+            self.line(source.strip(), "cyan", indent=4, label=f"line {check.line}")
+        self.gap()
+
+    def messages(self, check: Finding) -> list[str]:
+        return [part.message for part in check.items if part.status != "passed" and part.message]
+
+    def outcome(self) -> None:
+        outcome = self.receipt.outcome
+        if not view.stopped(outcome):
+            return
+        self.gap()
+        where = f" at line {outcome.line}" if outcome.line else ""
+        self.line(f"{view.sentence(outcome.kind)}{where}", "bold red")
+        self.line(outcome.message, indent=2)
+        for frame in outcome.traceback[-_MOST_FRAMES:]:
+            for part in visible(frame).rstrip("\n").split("\n"):
+                self.line(part, "dim", indent=4)
+        if outcome.next_step:
+            self.line(outcome.next_step, indent=2, label="try")
+
+    def total(self) -> None:
+        receipt = self.receipt
+        self.gap()
+        so_far = " so far" if receipt.verdict == "undecided" else ""
+        points = f"{receipt.points} of {receipt.max_points} points{so_far}"
+        self.line(f"{view.headline(receipt)}: {points}", f"bold {_VERDICTS[receipt.verdict]}")
+        if receipt.verdict == "undecided":
+            self.line(view.summary(receipt))
+        parts = "; ".join(view.separate_summary(receipt))
+        self.line(f"Tracked separately, no points: {parts}", "dim")
+
+    def where(self, written: Written | None) -> None:
+        if written is None:
+            return
+        self.gap()
+        paths = [path for path in (written.html, written.md, written.json) if path is not None]
+        for number, path in enumerate(paths):
+            # Unwrapped, so that a long path can still be copied or clicked.
+            shown = f"{'' if number else 'receipt':<9}{path}"
+            self.console.print(_text(self.console, shown), soft_wrap=True)
+        if written.message:
+            self.line(written.message, "dim")

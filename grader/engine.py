@@ -1,0 +1,247 @@
+"""The path of one submission, stage by stage; the only module that sees every stage.
+
+It decides nothing itself: each stage is a function of the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from grader import checks, compare, intake, scoring
+from grader.case import Case, as_array
+from grader.catalog.load import Entry
+from grader.catalog.oracle import Cases
+from grader.process import Child
+from grader.receipt.build import Parts, build
+from grader.records.evidence import Evidence
+from grader.records.finding import Finding
+from grader.records.observation import Observation
+from grader.records.receipt import Receipt
+from grader.records.submission import Submission
+from grader.records.truth import Answer, Array, Truth
+from grader.replay.client import Replayer
+from grader.sandbox.client import Learner
+from grader.sandbox.host import Host
+
+OPEN_CASE = "lesson"
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """One graded submission: the receipt, and what only an instructor may see."""
+
+    receipt: Receipt
+    seed: bytes
+    stages_s: Mapping[str, float]
+    cache_hits: int = 0
+
+
+def grade(
+    entry: Entry,
+    submission: Submission,
+    host: Host,
+    *,
+    seed_material: bytes | None = None,
+    progress: Progress = lambda _stage: None,
+    started: float | None = None,
+) -> Grade:
+    """Return the grade of one submission.
+
+    Args:
+        entry: exercise, rubric and oracle.
+        submission: the learner's file.
+        host: starts the confined children.
+        seed_material: fixed bytes in place of 16 random ones, to make a grade again.
+        progress: told the name of each stage as it begins.
+        started: monotonic time from which `wall_s` counts.
+
+    Raises:
+        ContentProblem: the course is wrong.
+        Undecided: our side could not run it.
+    """
+    clock = _Clock(started, progress)
+    rubric_checks = checks.load(entry.rubric)
+    seed = _seed(entry, submission, seed_material)
+    clock.stage("running")
+    evidence, observations, truth = _measure(entry, submission, host, seed, clock)
+    clock.stage("checking")
+    findings = _judge(entry, rubric_checks, evidence, observations, truth)
+    parts = Parts(
+        exercise=entry.exercise,
+        rubric=entry.rubric,
+        rubric_sha256=entry.digest,
+        seed_sha256=hashlib.sha256(seed).hexdigest(),
+        submission=submission,
+        evidence=evidence,
+        observations=observations,
+        findings=findings,
+        verdict=scoring.verdict(findings, evidence.outcome),
+        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        notes=_notes(evidence),
+        created_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        wall_s=round(clock.total(), 3),
+    )
+    receipt = build(parts)
+    clock.stage("")
+    return Grade(receipt, seed, clock.stages, evidence.cache_hits)
+
+
+class _Clock:
+    """When each stage began; timings stand outside every verdict."""
+
+    def __init__(self, started: float | None, progress: Progress) -> None:
+        self._started = time.monotonic() if started is None else started
+        self._progress = progress
+        self._at, self._name = time.monotonic(), ""
+        self.stages: dict[str, float] = {}
+
+    def stage(self, name: str) -> None:
+        now = time.monotonic()
+        if self._name:
+            self.stages[self._name] = now - self._at
+        self._at, self._name = now, name
+        if name:
+            self._progress(name)
+
+    def total(self) -> float:
+        return time.monotonic() - self._started
+
+
+def _seed(entry: Entry, submission: Submission, material: bytes | None) -> bytes:
+    drawn = secrets.token_bytes(16) if material is None else material
+    digest = hashlib.sha256()
+    for part in (submission.sha256.encode(), entry.digest.encode(), drawn):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()
+
+
+def _measure(
+    entry: Entry, submission: Submission, host: Host, seed: bytes, clock: _Clock
+) -> tuple[Evidence, dict[str, Observation], Truth]:
+    """Run the module, replay its programs while it still exports, and work out what is right."""
+    refused = intake.problem(submission)
+    cases = entry.oracle.cases(seed)
+    answers = _answers(entry, cases)
+    if refused is not None:
+        truth = Truth(cases, answers, entry.oracle.claims({}, {}))
+        return Evidence(outcome=refused), {}, _with_numbers(entry, truth)
+    with _workdir(submission) as folder, _workdir(None) as empty:
+        learner = Learner(host, entry.exercise, submission, folder, _load())
+        learner.start()
+        replayer = Replayer(lambda: _replay_child(host, entry, empty), entry.exercise, OPEN_CASE)
+        try:
+            replayer.start(cases)
+            evidence = learner.evidence(replayer.hand)
+            clock.stage("replaying")
+            replayer.collect()
+            given = _usable(evidence)
+            replayer.again(entry.oracle.replays(given))
+        finally:
+            replayer.close()
+        own = _own(replayer.observations)
+        truth = Truth(cases, answers, entry.oracle.claims(given, own))
+        return evidence, replayer.observations, _with_numbers(entry, truth)
+
+
+def _with_numbers(entry: Entry, truth: Truth) -> Truth:
+    return Truth(
+        truth.cases, truth.answers, truth.claims, entry.oracle.figures(), entry.oracle.rows()
+    )
+
+
+def _answers(entry: Entry, cases: Cases) -> dict[tuple[str, str], Answer]:
+    return {
+        (case, program): entry.oracle.answer(program, inputs)
+        for case, programs in cases.items()
+        for program, inputs in programs.items()
+    }
+
+
+def _usable(evidence: Evidence) -> dict[str, Array]:
+    """Return the written answers that are arrays of finite numbers."""
+    found = {name: as_array(claim) for name, claim in evidence.claims.items()}
+    return {n: a for n, a in found.items() if a is not None and bool(np.all(np.isfinite(a)))}
+
+
+def _own(observations: Mapping[str, Observation]) -> dict[str, Array]:
+    """Return what the learner's programs gave on the lesson's own inputs."""
+    found = {}
+    for name, seen in observations.items():
+        replay = seen.replays.get(OPEN_CASE)
+        whole = compare.assemble(replay.shards, seen.shape) if replay else None
+        if whole is not None:
+            found[name] = whole
+    return found
+
+
+def _judge(
+    entry: Entry,
+    rubric_checks: list[checks.Check],
+    evidence: Evidence,
+    observations: Mapping[str, Observation],
+    truth: Truth,
+) -> list[Finding]:
+    findings: dict[str, Finding] = {}
+    for check in rubric_checks:
+        case = Case(entry.rubric, evidence, observations, truth, dict(findings))
+        findings[check.spec.id] = check.judge(case)
+    return list(findings.values())
+
+
+def _replay_child(host: Host, entry: Entry, workdir: str) -> Child:
+    limits = entry.exercise.limits
+    return host.start(
+        "replay",
+        workdir,
+        {"cpu_s": max(limits.cpu_s // 2, 5), "memory_bytes": limits.memory_mib << 20},
+        limits.output_mib << 20,
+    )
+
+
+@contextmanager
+def _workdir(submission: Submission | None) -> Iterator[str]:
+    """Give a private folder with a copy of the submission, and remove it afterwards."""
+    folder = tempfile.mkdtemp(prefix="grade-")
+    try:
+        if submission is not None:
+            Path(folder, submission.name).write_bytes(submission.raw)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _load() -> float:
+    """Return how many processes compete for each core, at least 1: wall limits follow it."""
+    try:
+        return max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
+    except (AttributeError, OSError):
+        return 1.0
+
+
+def _notes(evidence: Evidence) -> list[str]:
+    notes = list(evidence.settings)
+    for program in evidence.programs.values():
+        notes += [f"{program.name}: {note}" for note in program.notes]
+    if evidence.hidden_in:
+        notes.append(
+            f"everything sits inside {evidence.hidden_in}(), so no name is visible to the grader: "
+            "move the definitions to module level"
+        )
+    if evidence.layers and not all(layer.on for layer in evidence.layers):
+        off = ", ".join(layer.name for layer in evidence.layers if not layer.on)
+        notes.append(f"confinement on this machine lacks: {off}")
+    return notes

@@ -1,0 +1,145 @@
+"""Look at a submission's bytes before anything runs: what cannot be Python is said in plain words.
+
+It must never execute or parse the file; it only decodes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.errors import UsageProblem
+from grader.records.evidence import Outcome
+from grader.records.submission import Submission
+
+MOST_BYTES = 16 * 1024 * 1024
+_UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+def read(path: str) -> Submission:
+    """Return the submission at `path`.
+
+    Raises:
+        UsageProblem: there is no readable file; nothing was graded.
+    """
+    place = Path(path)
+    try:
+        if place.is_symlink() and not place.exists():
+            raise UsageProblem(
+                f"{path} is a link to nowhere", next_step="name the file it should point to"
+            )
+        if place.is_dir():
+            raise UsageProblem(
+                f"{path} is a folder", next_step="name one file; a folder cannot be graded yet"
+            )
+        if place.exists() and not place.is_file():
+            raise UsageProblem(f"{path} is no ordinary file", next_step="name a .py file")
+        with place.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise UsageProblem(f"there is no file {path}", next_step=_nearby(place)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageProblem(
+            f"{path} cannot be read: {reason}", next_step="check its name and permissions"
+        ) from error
+    return Submission(place.name, path, raw)
+
+
+def _nearby(path: Path) -> str:
+    import difflib
+
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        names = []
+    close = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
+    return f"did you mean {path.parent / close[0]}?" if close else "check the name and the folder"
+
+
+def problem(submission: Submission) -> Outcome | None:
+    """Return why these bytes cannot be a Python module, None when they may be one."""
+    raw, name = submission.raw, submission.name
+    if len(raw) > MOST_BYTES:
+        return _refused(f"{name} is larger than {MOST_BYTES >> 20} MiB", "move data out of it")
+    if submission.format == "ipynb" or _is_notebook(raw):
+        return _refused(
+            f"{name} is a notebook, not a Python file",
+            "export it: `jupyter nbconvert --to script FILE.ipynb`, then grade the .py file",
+        )
+    if raw.startswith(_UTF16) or _looks_utf16(raw):
+        return _refused(
+            f"{name} is UTF-16 text, which Python does not import", "save it again as UTF-8"
+        )
+    if b"\0" in raw:
+        line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
+        return _refused(
+            f"{name} holds NUL bytes (line {line}): it is not a text file",
+            "grade the .py file itself, not a compiled or packed one",
+            line,
+        )
+    return _undecodable(name, raw)
+
+
+def _refused(message: str, next_step: str, line: int | None = None) -> Outcome:
+    return Outcome("syntax_error", message, line, next_step=next_step)
+
+
+def _is_notebook(raw: bytes) -> bool:
+    start = raw[:4096].lstrip(codecs.BOM_UTF8).lstrip()
+    return start.startswith(b"{") and b'"cells"' in raw and b'"nbformat"' in raw
+
+
+def _looks_utf16(raw: bytes) -> bool:
+    sample = raw[:400]
+    return len(sample) >= 8 and sample.count(b"\0") * 3 > len(sample) and raw.isascii()
+
+
+def _undecodable(name: str, raw: bytes) -> Outcome | None:
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return _refused(
+            f"{name}, line {line}: the byte 0x{raw[error.start]:02x} is not {error.encoding}",
+            "save it as UTF-8, or say its encoding in the first line: # -*- coding: latin-1 -*-",
+            line,
+        )
+    except SyntaxError as error:
+        if raw[:1] >= b"\xff" or not raw[:200].isascii():
+            return _refused(
+                f"{name} is not UTF-8 text ({error.msg})",
+                "save it as UTF-8, or say its encoding in the first line: "
+                "# -*- coding: latin-1 -*-",
+                1,
+            )
+        return _refused(f"{name}: {error.msg}", "correct the coding line at the top", 1)
+    return None
+
+
+def is_empty(submission: Submission) -> bool:
+    """Return whether nothing but blank space and comments is there."""
+    return all(
+        not line.strip() or line.strip().startswith(b"#")
+        for line in submission.raw.removeprefix(codecs.BOM_UTF8).splitlines()
+    )
+
+
+def lines(submission: Submission, wanted: Iterable[int | None]) -> dict[int, str]:
+    """Return the text of some lines by number, as far as the file can be decoded."""
+    numbers = sorted({n for n in wanted if n is not None and n > 0})
+    if not numbers:
+        return {}
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(submission.raw).readline)
+    except SyntaxError:
+        encoding = "utf-8"
+    text = submission.raw.decode(encoding, "replace").removeprefix("\ufeff")
+    every = _NEWLINE.split(text)
+    return {n: every[n - 1][:400] for n in numbers if n <= len(every)}

@@ -1,0 +1,182 @@
+"""One child process seen from the coordinator: send, receive under caps, deadline, kill.
+
+The child is hostile: everything read here is bounded, and nothing that it sends is trusted.
+Reader threads keep both pipes moving, so that neither side can block the other; they work the
+same on Windows, where pipes cannot be polled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+from grader import wire
+from grader.errors import WireProblem
+from grader.records.evidence import Output
+
+TOTAL_BYTES = 64 * 1024 * 1024
+HEAD_BYTES = 16 * 1024
+TAIL_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: exit code or signal, CPU seconds and peak resident bytes."""
+
+    code: int | None
+    signal: int | None
+    cpu_s: float = 0.0
+    peak_bytes: int = 0
+
+
+class Handle(Protocol):
+    """The part of a child that differs between a fork and a spawned process."""
+
+    def kill(self) -> None:
+        """End the child and all that it started; no error when it is gone already."""
+
+    def wait(self, timeout_s: float) -> Exit | None:
+        """Return how the child ended, None when it still runs after `timeout_s`."""
+
+
+class OutputBuffer:
+    """Keep the first and the last bytes of what a child prints, and count the rest."""
+
+    def __init__(self, limit_bytes: int, on_flood: Callable[[], None]) -> None:
+        self.limit = limit_bytes
+        self._on_flood = on_flood
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+        self.flooded = False
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; calls `on_flood` once when the limit is passed."""
+        self.total += len(chunk)
+        room = HEAD_BYTES - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        self._tail += chunk
+        del self._tail[:-TAIL_BYTES]
+        if self.total > self.limit and not self.flooded:
+            self.flooded = True
+            self._on_flood()
+
+    def result(self) -> Output:
+        """Return head, tail and total as text; undecodable bytes are replaced."""
+        whole = self.total <= len(self._head) + len(self._tail)
+        head = bytes(self._head + self._tail) if whole else bytes(self._head)
+        tail = b"" if whole else bytes(self._tail)
+        return Output(head.decode("utf-8", "replace"), tail.decode("utf-8", "replace"), self.total)
+
+
+class Child:
+    """A running child: frames in and out, its printed output, and its end.
+
+    Args:
+        stdin: unbuffered pipe to the child; frames are written to it.
+        frames: pipe the child writes frames to.
+        output: pipe of everything the child prints.
+        handle: kills and reaps it.
+        output_limit: bytes it may print before it is killed for flooding.
+    """
+
+    def __init__(
+        self,
+        stdin: BinaryIO,
+        frames: BinaryIO,
+        output: BinaryIO,
+        handle: Handle,
+        output_limit: int,
+    ) -> None:
+        self._stdin = stdin
+        self._handle = handle
+        self._queue: queue.Queue[dict[str, Any] | WireProblem | None] = queue.Queue()
+        self.output = OutputBuffer(output_limit, handle.kill)
+        self._threads = [
+            threading.Thread(target=self._read_frames, args=(frames,), daemon=True),
+            threading.Thread(target=self._read_output, args=(output,), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one frame; a child that is gone already is noticed by `receive`, not here."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stdin.write(wire.pack(message))
+            self._stdin.flush()
+
+    def receive(self, deadline: float) -> dict[str, Any] | None:
+        """Return the next frame, None when no more will come.
+
+        Raises:
+            TimeoutError: the monotonic clock passed `deadline` first.
+            WireProblem: the child wrote something that is no frame.
+        """
+        try:
+            item = self._queue.get(timeout=max(deadline - time.monotonic(), 0.0))
+        except queue.Empty:
+            raise TimeoutError from None
+        if isinstance(item, WireProblem):
+            raise item
+        return item
+
+    def kill(self) -> None:
+        """End the child at once."""
+        self._handle.kill()
+
+    def finish(self, grace_s: float = 2.0) -> Exit | None:
+        """Return how the child ended, killing it after `grace_s`; closes its pipes."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stdin.close()
+        ended = self._handle.wait(grace_s)
+        if ended is None:
+            self._handle.kill()
+            ended = self._handle.wait(5.0)
+        for thread in self._threads:
+            thread.join(0.5)
+        return ended
+
+    def _read_frames(self, pipe: BinaryIO) -> None:
+        left = TOTAL_BYTES
+        try:
+            while header := pipe.read(wire.HEADER.size):
+                if len(header) < wire.HEADER.size:
+                    raise WireProblem("a frame was cut short")
+                (size,) = wire.HEADER.unpack(header)
+                left -= size
+                if size > wire.FRAME_BYTES or left < 0:
+                    raise WireProblem("the child sent more than it may")
+                body = pipe.read(size)
+                if len(body) < size:
+                    raise WireProblem("a frame was cut short")
+                self._queue.put(wire.unpack(body))
+        except WireProblem as problem:
+            self._queue.put(problem)
+            self._drain(pipe)
+        except (OSError, ValueError):
+            pass
+        finally:
+            self._queue.put(None)
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    @staticmethod
+    def _drain(pipe: BinaryIO) -> None:
+        # A child that wrote nonsense must not block on a full pipe until its deadline.
+        with contextlib.suppress(OSError, ValueError):
+            while pipe.read(65536):
+                pass
+
+    def _read_output(self, pipe: BinaryIO) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while chunk := pipe.read(65536):
+                self.output.feed(chunk)
+        with contextlib.suppress(OSError):
+            pipe.close()

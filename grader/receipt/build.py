@@ -1,0 +1,260 @@
+"""Put one grade together as a receipt; pure, and it adds no fact of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader import __version__, compare, intake
+from grader.case import as_number
+from grader.catalog.models import Exercise, Rubric
+from grader.receipt.digest import evidence_digest
+from grader.records.evidence import Claim, Evidence
+from grader.records.finding import Finding, Verdict
+from grader.records.observation import Collective, Observation
+from grader.records.receipt import (
+    Checkpoint,
+    CollectivePart,
+    CompiledBytes,
+    CompiledRow,
+    Confinement,
+    Environment,
+    LayerPart,
+    ObservedCpu,
+    OutcomePart,
+    OutputPart,
+    PayloadModel,
+    PayloadRow,
+    Prediction,
+    Receipt,
+    Separate,
+    SourceLine,
+    SubmissionPart,
+    TimingRow,
+)
+from grader.records.submission import Submission
+
+COMPILED_LABEL = "Bytes in the compiled program (an analysis under the ring model, not traffic)"
+TIMING_LABEL = "Observed CPU timings on logical devices of one host (no network, no accelerator)"
+_REQUIRED_LAYERS = ("landlock", "seccomp", "rlimits", "no_new_privs", "capabilities", "descriptors")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything a receipt is made of."""
+
+    exercise: Exercise
+    rubric: Rubric
+    rubric_sha256: str
+    seed_sha256: str
+    submission: Submission
+    evidence: Evidence
+    observations: Mapping[str, Observation]
+    findings: list[Finding]
+    verdict: Verdict
+    platform: str
+    notes: list[str]
+    created_at: str
+    wall_s: float
+
+
+def build(parts: Parts) -> Receipt:
+    """Return the receipt of one grade."""
+    compiled = _compiled(parts)
+    outcome = parts.evidence.outcome
+    return Receipt(
+        exercise=parts.exercise.id,
+        exercise_title=parts.exercise.title,
+        verdict=parts.verdict.verdict,
+        points=parts.verdict.points,
+        max_points=parts.verdict.max_points,
+        blame=parts.verdict.blame,
+        outcome=OutcomePart(
+            kind=outcome.kind,
+            message=outcome.message,
+            line=outcome.line,
+            next_step=outcome.next_step,
+            traceback=list(outcome.frames),
+        ),
+        checks=parts.findings,
+        submission=SubmissionPart(
+            name=parts.submission.name,
+            sha256=parts.submission.sha256,
+            size_bytes=len(parts.submission.raw),
+            format=parts.submission.format,
+        ),
+        separate=_separate(parts),
+        environment=_environment(parts),
+        payload_model=_payload(parts.rubric),
+        compiled_bytes=compiled,
+        observed_cpu_us=_timings(parts),
+        output=_output(parts.evidence),
+        source_lines=_source_lines(parts),
+        notes=parts.notes,
+        evidence_digest=evidence_digest(
+            exercise=parts.exercise.id,
+            submission_sha256=parts.submission.sha256,
+            rubric_sha256=parts.rubric_sha256,
+            seed_sha256=parts.seed_sha256,
+            outcome=outcome.kind,
+            verdict=parts.verdict,
+            findings=parts.findings,
+            compiled=compiled,
+        ),
+        created_at=parts.created_at,
+        wall_s=parts.wall_s,
+    )
+
+
+def _environment(parts: Parts) -> Environment:
+    versions = dict(parts.evidence.versions)
+    named = {key: versions.pop(key, "") for key in ("python", "jax", "jaxlib", "numpy")}
+    return Environment(
+        **named,
+        packages=versions,
+        platform=parts.platform,
+        devices=parts.evidence.devices,
+        confinement=_confinement(parts.evidence),
+        grader=__version__,
+        rubric_sha256=parts.rubric_sha256,
+        seed_sha256=parts.seed_sha256,
+    )
+
+
+def _confinement(evidence: Evidence) -> Confinement:
+    layers = [LayerPart(name=x.name, on=x.on, reason=x.reason) for x in evidence.layers]
+    on = {layer.name for layer in layers if layer.on}
+    full = on.issuperset(_REQUIRED_LAYERS)
+    some = bool(on.intersection(_REQUIRED_LAYERS))
+    return Confinement(level="full" if full else "partial" if some else "none", layers=layers)
+
+
+def _payload(rubric: Rubric) -> PayloadModel | None:
+    model = rubric.payload_model
+    if model is None:
+        return None
+    return PayloadModel(
+        label=model.label,
+        assumptions=list(model.assumptions),
+        rows=[PayloadRow(**row.model_dump()) for row in model.rows],
+    )
+
+
+def _compiled(parts: Parts) -> CompiledBytes:
+    rows = []
+    for program in parts.exercise.programs:
+        seen = parts.observations.get(program.name)
+        if seen is None:
+            continue
+        rows.append(
+            CompiledRow(
+                program=program.name,
+                bytes_per_rank=seen.bytes_per_rank() if seen.replayed else None,
+                requested=[_collective(one) for one in seen.requested],
+                compiled=[_collective(one) for one in seen.compiled],
+                stored_shapes=compare.stored(seen.any_shards()),
+                note=_note(seen),
+            )
+        )
+    return CompiledBytes(label=COMPILED_LABEL, rows=rows)
+
+
+def _note(seen: Observation) -> str:
+    if not seen.replayed:
+        return f"not replayed: {seen.fate.replace('_', ' ')}"
+    if seen.compiled_unknown:
+        return f"unknown: {seen.compiled_unknown}"
+    if any(one.by_compiler for one in seen.compiled):
+        return "the compiler chose the collective"
+    return ""
+
+
+def _collective(one: Collective) -> CollectivePart:
+    return CollectivePart(
+        op=one.op,
+        operand=one.operand,
+        operand_bytes=one.operand_bytes,
+        group_size=one.group_size,
+        trip_count=one.trip_count,
+        bytes_per_rank=one.bytes_per_rank,
+        by_compiler=one.by_compiler,
+    )
+
+
+def _timings(parts: Parts) -> ObservedCpu:
+    rows = []
+    for program in parts.exercise.programs:
+        seen = parts.observations.get(program.name)
+        if seen is not None and seen.cpu_us:
+            ordered = sorted(seen.cpu_us)
+            median = ordered[len(ordered) // 2]
+            samples = list(seen.cpu_us)
+            rows.append(TimingRow(program=program.name, median_us=median, samples_us=samples))
+    return ObservedCpu(label=TIMING_LABEL, rows=rows)
+
+
+def _output(evidence: Evidence) -> OutputPart:
+    output = evidence.output
+    return OutputPart(text=output.text, total_bytes=output.total_bytes, cut=bool(output.tail))
+
+
+def _source_lines(parts: Parts) -> list[SourceLine]:
+    wanted = [parts.evidence.outcome.line]
+    wanted += [item.line for finding in parts.findings for item in finding.items]
+    found = intake.lines(parts.submission, wanted)
+    return [SourceLine(line=line, text=text) for line, text in found.items()]
+
+
+def _separate(parts: Parts) -> Separate:
+    names, claims = parts.exercise.separate, parts.evidence.claims
+    missing = Claim("", "missing")
+    return Separate(
+        prediction=_predictions(parts, claims.get(names.prediction, missing)),
+        checkpoint=_checkpoint(parts.rubric, claims.get(names.checkpoint, missing)),
+        explanation=_explanation(claims.get(names.explanation, missing)),
+    )
+
+
+def _predictions(parts: Parts, found: Claim) -> list[Prediction] | None:
+    if found.kind != "mapping" or not isinstance(found.value, Mapping):
+        return None
+    rows = []
+    for program in parts.exercise.programs:
+        predicted = _whole(found.value.get(program.name))
+        seen = parts.observations.get(program.name)
+        shapes = compare.stored(seen.any_shards()) if seen else []
+        observed = math.prod(shapes[0]) if shapes else None
+        known = predicted is not None and observed is not None
+        rows.append(
+            Prediction(
+                program=program.name,
+                predicted=predicted,
+                observed=observed,
+                agrees=predicted == observed if known else None,
+            )
+        )
+    return rows
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if math.isfinite(value) and float(value).is_integer() else None
+
+
+def _checkpoint(rubric: Rubric, found: Claim) -> Checkpoint | None:
+    if found.kind != "text" or rubric.checkpoint is None:
+        return None
+    answer = str(found.value).strip().strip("().").lower()[:20]
+    return Checkpoint(answer=answer, correct=answer == rubric.checkpoint.answer)
+
+
+def _explanation(found: Claim) -> str | dict[str, str] | None:
+    if found.kind == "text":
+        return str(found.value)
+    if found.kind == "mapping" and isinstance(found.value, Mapping):
+        return {str(k): v if isinstance(v, str) else repr(v) for k, v in found.value.items()}
+    number = as_number(found)
+    return None if number is None else f"{number:g}"

@@ -1,0 +1,151 @@
+"""Arranges a check's evidence: tables, facts, the learner's lines, and what each device stores.
+
+It knows no check by name; it shows whatever keys the evidence has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from pydantic import JsonValue
+
+from grader.receipt.view import number, shape, words
+from grader.records.finding import Finding
+from grader.records.receipt import CompiledRow, Receipt
+
+# Two facts read well as a list; from three on a row of a table is shorter.
+_MOST_FACTS = 2
+_MOST_CELLS = 64
+_MOST_WIDE = 16
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text; `caption` may be empty."""
+
+    caption: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    """One piece of evidence: its sentence, single facts, and tables."""
+
+    what: str
+    facts: list[tuple[str, str]]
+    tables: list[Table]
+
+
+def evidence(finding: Finding) -> list[EvidenceView]:
+    """Return a check's evidence in the order it first speaks: what is told alike is one table."""
+    alike: dict[str, list[dict[str, JsonValue]]] = {}
+    for entry in finding.evidence:
+        facts = {key: value for key, value in entry.items() if key != "what"}
+        alike.setdefault(str(entry.get("what", "evidence")), []).append(facts)
+    views = []
+    for what, entries in alike.items():
+        flat = not any(_records(key, v) for entry in entries for key, v in entry.items())
+        if flat and max(map(len, entries)) > _MOST_FACTS:
+            views.append(EvidenceView(what, [], [_table("", entries)]))
+        else:
+            views += [_single(what, entry) for entry in entries]
+    return views
+
+
+def _single(what: str, entry: dict[str, JsonValue]) -> EvidenceView:
+    tables = {key: _records(key, value) for key, value in entry.items()}
+    return EvidenceView(
+        what,
+        [(words(key), _fact(key, value)) for key, value in entry.items() if not tables[key]],
+        [_table(words(key), rows) for key, rows in tables.items() if rows],
+    )
+
+
+def _records(key: str, value: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return a list of mappings, or a mapping of mappings, as rows; nothing for anything else."""
+    if isinstance(value, list) and value:
+        rows = [item for item in value if isinstance(item, dict)]
+        return rows if len(rows) == len(value) else []
+    if isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values()):
+        first = key.removesuffix("s")
+        return [{first: name, **v} for name, v in value.items() if isinstance(v, dict)]
+    return []
+
+
+def _table(caption: str, rows: list[dict[str, JsonValue]]) -> Table:
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[_fact(key, row[key]) if key in row else "" for key in keys] for row in rows]
+    # "programs" above a column "program" would say the same twice, and "rows" says nothing.
+    caption = "" if caption.removesuffix("s") in (words(keys[0]), "row") else caption
+    return Table(caption, [words(key) for key in keys], cells)
+
+
+def _fact(key: str, value: JsonValue) -> str:
+    """Return any JSON value on one line; `key` tells a shape from a list of numbers."""
+    if value == []:
+        return "none"
+    if isinstance(value, list):
+        if "shape" in key and all(isinstance(item, int) for item in value):
+            return str(tuple(value))
+        if any(isinstance(item, list) for item in value):
+            return "  ".join(_fact(key if "shape" in key else "", item) for item in value)
+        inner = ", ".join(_fact(key, item) for item in value)
+        return inner if key else f"[{inner}]"
+    if isinstance(value, dict):
+        return "; ".join(f"{words(name)}: {_fact(name, item)}" for name, item in value.items())
+    return value if isinstance(value, str) else number(value)
+
+
+def lines(finding: Finding) -> list[int]:
+    """Return the source lines that a finding and its items point at, each once, in order."""
+    numbers = {part.line for part in finding.items if part.line is not None}
+    return sorted(numbers | ({finding.line} if finding.line is not None else set()))
+
+
+def line_text(receipt: Receipt, line: int | None) -> str | None:
+    """Return one line of the submission, None where the receipt does not hold it."""
+    return next((part.text for part in receipt.source_lines if part.line == line), None)
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device's stored result: `rows` of cells to draw, none where there are too many.
+
+    `wrong` means that a check found wrong values on it.
+    """
+
+    id: int
+    shape: str
+    values: int
+    rows: list[list[int]]
+    wrong: bool
+
+
+def devices(receipt: Receipt, row: CompiledRow) -> list[Device]:
+    """Return what each device stores of a program's result, in the order of device ids."""
+    wrong = _wrong_devices(receipt, row.program)
+    shapes = enumerate(row.stored_shapes)
+    return [_device(id_, dimensions, id_ in wrong) for id_, dimensions in shapes]
+
+
+def _wrong_devices(receipt: Receipt, program: str) -> set[object]:
+    """Return the device ids that any check's evidence calls wrong for a program."""
+    entries = [entry for check in receipt.checks for entry in check.evidence]
+    told = [e.get("wrong_devices") for e in entries if e.get("program") == program]
+    return {id_ for ids in told if isinstance(ids, list) for id_ in ids if isinstance(id_, int)}
+
+
+def _device(id_: int, dimensions: list[int], wrong: bool) -> Device:
+    values = prod(dimensions)
+    width = dimensions[-1] if dimensions else 1
+    drawn = 0 < values <= _MOST_CELLS and width <= _MOST_WIDE
+    rows = [list(range(width)) for _ in range(values // width)] if drawn else []
+    return Device(id_, shape(dimensions), values, rows, wrong)
+
+
+def widest(receipt: Receipt) -> int:
+    """Return the cells in the longest row drawn of any program: all drawings share that scale."""
+    drawn = [device for row in receipt.compiled_bytes.rows for device in devices(receipt, row)]
+    return max((len(cells) for device in drawn for cells in device.rows), default=1)

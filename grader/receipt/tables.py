@@ -1,0 +1,77 @@
+"""The receipt's own tables as rows of text, header first, for the forms without markup."""
+
+from __future__ import annotations
+
+from grader.receipt.exhibits import devices
+from grader.receipt.view import collectives, glyph, number, word
+from grader.records.finding import Finding
+from grader.records.receipt import CompiledRow, Receipt
+
+Rows = list[list[str]]
+
+
+def check_rows(receipt: Receipt) -> Rows:
+    """Return one row for each check, and the total."""
+    rows = [["", "Result", "Check", "Points", "Asks"]]
+    for check in receipt.checks:
+        points = f"{check.points} / {check.max_points}"
+        rows.append([glyph(check.status), word(check.status), check.id, points, check.title])
+    return [*rows, ["", "", "total", f"{receipt.points} / {receipt.max_points}", ""]]
+
+
+def item_rows(finding: Finding) -> Rows:
+    """Return one row for each item of a check; a message only where the check's says less."""
+    rows = [["Item", "Result", "Points", "Source", "Observed"]]
+    for part in finding.items:
+        said = part.message if part.message != finding.message else ""
+        points = f"{part.points} / {part.max_points}"
+        rows.append([part.id, word(part.status), points, part.source, said])
+    return rows if any(row[-1] for row in rows[1:]) else [row[:-1] for row in rows]
+
+
+def device_rows(receipt: Receipt) -> Rows:
+    """Return what each device stores, one row for each program."""
+    drawn = [(row.program, devices(receipt, row)) for row in receipt.compiled_bytes.rows]
+    most = max((len(stored) for _, stored in drawn), default=0)
+    rows = [["Program", *(f"Device {id_}" for id_ in range(most))]]
+    for program, stored in drawn:
+        cells = [f"{d.shape}{', wrong values' if d.wrong else ''}" for d in stored]
+        rows.append([program, *cells, *["not observed"] * (most - len(cells))])
+    return rows
+
+
+def payload_rows(receipt: Receipt) -> Rows:
+    """Return the idealised model's figures."""
+    rows = [["Program", "Values stored per device", "Payload, bytes per rank"]]
+    parts = receipt.payload_model.rows if receipt.payload_model else []
+    for row in parts:
+        rows.append([row.program, str(row.values_per_device), number(row.model_bytes_per_rank)])
+    return rows
+
+
+def collective_rows(row: CompiledRow) -> Rows:
+    """Return a program's collectives, the requested ones before the compiled ones."""
+    head = ["Found in", "Operation", "Operand", "Operand bytes", "Group", "Times run"]
+    rows = [[*head, "Bytes per rank"]]
+    for found, part in collectives(row):
+        chosen = ", chosen by the compiler" if part.by_compiler else ""
+        figures = (part.operand_bytes, part.group_size, part.trip_count, part.bytes_per_rank)
+        rows.append([f"{found}{chosen}", part.op, part.operand, *map(number, figures)])
+    return rows
+
+
+def timing_rows(receipt: Receipt) -> Rows:
+    """Return the observed timings."""
+    rows = [["Program", "Median, µs", "Completed calls after a warm-up, µs"]]
+    for row in receipt.observed_cpu_us.rows:
+        samples = ", ".join(map(number, row.samples_us))
+        rows.append([row.program, number(row.median_us), samples])
+    return rows
+
+
+def prediction_rows(receipt: Receipt) -> Rows:
+    """Return what was predicted beside what was observed."""
+    rows = [["Program", "Predicted", "Observed", "Agrees"]]
+    for row in receipt.separate.prediction or []:
+        rows.append([row.program, *map(number, (row.predicted, row.observed, row.agrees))])
+    return rows

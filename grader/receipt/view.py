@@ -1,0 +1,150 @@
+"""Shapes a receipt's record for the eye: words, tables and drawings, the same for every form.
+
+It escapes nothing and judges nothing: it only arranges what the receipt says.
+"""
+
+from __future__ import annotations
+
+from grader.records.finding import Status, VerdictKind
+from grader.records.receipt import CollectivePart, CompiledRow, OutcomePart, Receipt, Separate
+
+_HEADLINES: dict[VerdictKind, str] = {
+    "passed": "Passed",
+    "failed": "Not passed yet",
+    "error": "Stopped before its end",
+    "undecided": "Undecided",
+}
+_SUMMARIES: dict[VerdictKind, str] = {
+    "passed": "Every check passed.",
+    "failed": "The module ran to its end; some checks did not pass.",
+    "error": "The module did not run to its end; what it had defined by then was judged.",
+    "undecided": "The grader could not reach a verdict. The submission is not to blame.",
+}
+_GLYPHS: dict[Status, str] = {"passed": "✓", "failed": "✗", "blocked": "…", "undecided": "?"}
+_WORDS: dict[Status, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "blocked": "waiting",
+    "undecided": "undecided",
+}
+_UNITS = {"us": "µs", "s": "s", "ms": "ms"}
+
+
+def headline(receipt: Receipt) -> str:
+    """Return the verdict in two or three words."""
+    return _HEADLINES[receipt.verdict]
+
+
+def summary(receipt: Receipt) -> str:
+    """Return what the verdict means, in a sentence."""
+    return _SUMMARIES[receipt.verdict]
+
+
+def glyph(status: Status) -> str:
+    """Return the mark of a status; it always stands beside `word`, never alone."""
+    return _GLYPHS[status]
+
+
+def word(status: Status) -> str:
+    """Return a status as a word for a reader."""
+    return _WORDS[status]
+
+
+def stopped(outcome: OutcomePart) -> bool:
+    """Return whether the module ended in any way but its own end."""
+    return outcome.kind != "finished"
+
+
+def words(name: str) -> str:
+    """Return an identifier as words, a trailing unit in brackets: `median_us` -> `median (µs)`."""
+    parts = name.split("_")
+    if len(parts) > 1 and parts[-1] in _UNITS:
+        return f"{' '.join(parts[:-1])} ({_UNITS[parts[-1]]})"
+    return " ".join(parts)
+
+
+def number(value: object) -> str:
+    """Return a number as a reader writes it: `48.0` -> `48`, None -> `unknown`."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
+    return str(value)
+
+
+def shape(dimensions: list[int]) -> str:
+    """Return a shape as Python writes it: `(8,)`."""
+    return str(tuple(dimensions))
+
+
+def collectives(row: CompiledRow) -> list[tuple[str, CollectivePart]]:
+    """Return the requested collectives and then the compiled ones, each with where it was found."""
+    requested = [("requested", part) for part in row.requested]
+    return requested + [("compiled", part) for part in row.compiled]
+
+
+def share(value: float, values: list[float]) -> str:
+    """Return `value` as a percentage of the largest of `values`, for the length of a bar."""
+    largest = max(values, default=0)
+    return f"{100 * value / largest:.1f}" if largest else "0"
+
+
+def sentence(text: str) -> str:
+    """Return words with a capital first letter; an identifier comes out as words."""
+    text = words(text) if text.isidentifier() else text
+    return text[:1].upper() + text[1:]
+
+
+def moment(created_at: str) -> str:
+    """Return a receipt's date for a reader: `2026-03-01 10:20:30 UTC`."""
+    return created_at.replace("T", " ", 1).replace("Z", " UTC")
+
+
+def explanations(separate: Separate) -> list[tuple[str, str]]:
+    """Return the explanation as pairs of question and answer; one text has no question."""
+    given = separate.explanation
+    if isinstance(given, dict):
+        return [(words(question), answer) for question, answer in given.items()]
+    return [("", given)] if given else []
+
+
+def record(receipt: Receipt) -> list[tuple[str, str]]:
+    """Return where, when and with what the grade was made."""
+    at = receipt.environment
+    packages = ", ".join(f"{name} {version}" for name, version in at.packages.items())
+    return [
+        ("Submission", f"{receipt.submission.name}, {receipt.submission.size_bytes} bytes"),
+        ("Graded", f"{moment(receipt.created_at)}, in {number(receipt.wall_s)} s"),
+        ("Grader", at.grader),
+        ("Python", at.python),
+        ("JAX", f"{at.jax}, jaxlib {at.jaxlib}, NumPy {at.numpy}"),
+        ("Packages", packages or "none recorded"),
+        ("Platform", f"{at.platform}, {at.devices} logical CPU devices"),
+        ("Blame", receipt.blame or "none"),
+    ]
+
+
+def digests(receipt: Receipt) -> list[tuple[str, str]]:
+    """Return the SHA-256 digests that tie the grade to its inputs."""
+    return [
+        ("Submission", receipt.submission.sha256),
+        ("Rubric", receipt.environment.rubric_sha256),
+        ("Seed", receipt.environment.seed_sha256),
+        ("Evidence", receipt.evidence_digest),
+    ]
+
+
+def separate_summary(receipt: Receipt) -> list[str]:
+    """Return what is tracked apart from the points, a short phrase for each part."""
+    separate, parts = receipt.separate, []
+    if separate.prediction is not None:
+        known = [row for row in separate.prediction if row.agrees is not None]
+        right = sum(row.agrees is True for row in known)
+        parts.append(f"prediction {right} of {len(separate.prediction)} as observed")
+    if separate.checkpoint is not None:
+        answer = "right" if separate.checkpoint.correct else "not right"
+        parts.append(f"checkpoint answer {answer}")
+    parts.append("explanation given" if separate.explanation else "no explanation yet")
+    return parts

@@ -1,0 +1,137 @@
+"""What came out of the sandbox: claims that nobody has checked yet.
+
+These are plain frozen dataclasses because the fork server's children build them too and must not
+pay for importing pydantic; the seams that fill them validate by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+OutcomeKind = Literal[
+    "finished",
+    "raised",
+    "exited",
+    "syntax_error",
+    "cpu_limit",
+    "wall_limit",
+    "deadlock",
+    "out_of_memory",
+    "killed",
+    "output_flood",
+    "blocked",
+    "no_result",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the learner's module ended: a kind, a sentence, and the learner's own line."""
+
+    kind: OutcomeKind
+    message: str = ""
+    line: int | None = None
+    frames: tuple[str, ...] = ()
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One device's piece of an array.
+
+    `device` is the device id; `index` gives start and stop per dimension of the global array;
+    `data` is the per-device array, its dtype as stored (bfloat16 arrives widened to float32).
+    """
+
+    device: int
+    index: tuple[tuple[int, int], ...]
+    data: np.ndarray[Any, Any]
+
+
+ClaimKind = Literal[
+    "missing", "device_array", "array", "number", "text", "list", "mapping", "none", "other"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A module variable as the learner's process reported it.
+
+    `shape` and `dtype` describe the global array; `shards` is filled for device arrays only;
+    `value` holds a host array, a number, text, or a JSON-like tree of lists and mappings.
+    """
+
+    name: str
+    kind: ClaimKind
+    type_name: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    shards: tuple[Shard, ...] = ()
+    value: Any = None
+    line: int | None = None
+    reason: str = ""
+
+
+ProgramStatus = Literal["exported", "missing", "not_callable", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program as exported by the learner's process (serialized StableHLO), or why not."""
+
+    name: str
+    status: ProgramStatus
+    blob: bytes = b""
+    reason: str = ""
+    cause: str = ""
+    line: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the module printed: head and tail, and how many bytes there were in all."""
+
+    head: str = ""
+    tail: str = ""
+    total_bytes: int = 0
+
+    @property
+    def text(self) -> str:
+        """Return head and tail with the cut said between them."""
+        if not self.tail:
+            return self.head
+        cut = self.total_bytes - len(self.head.encode()) - len(self.tail.encode())
+        return f"{self.head}\n… {max(cut, 0)} bytes left out …\n{self.tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of confinement: its name, whether it is on, and why not."""
+
+    name: str
+    on: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the learner's process left behind."""
+
+    outcome: Outcome
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    hidden_in: str = ""
+    output: Output = Output()
+    layers: tuple[Layer, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    devices: int = 0
+    settings: tuple[str, ...] = ()
+    cache_hits: int = 0

@@ -1,0 +1,1 @@
+"""Measure programs by replaying them in a clean, confined process."""

@@ -1,0 +1,228 @@
+"""Drive the replay child: hand it programs and inputs, take back observations.
+
+This is the seam: a child that crashes, hangs or talks nonsense costs the program it was running,
+and the next program gets a new child.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from grader import wire
+from grader.catalog.models import Exercise
+from grader.errors import WireProblem
+from grader.process import Child, Exit
+from grader.records.evidence import Program
+from grader.records.observation import Collective, Fate, Observation, Replay
+from grader.records.truth import Array
+
+PROGRAM_S = 40.0
+READY_S = 60.0
+Cases = Mapping[str, Mapping[str, list[Array]]]
+Launch = Callable[[], Child]
+
+
+@dataclass
+class _Open:
+    """A program under way: what is known of it, and when it must be finished."""
+
+    observation: Observation
+    deadline: float
+
+
+class Replayer:
+    """The clean room as the coordinator sees it; programs may be handed in one at a time."""
+
+    def __init__(self, launch: Launch, exercise: Exercise, timed: str) -> None:
+        self._launch = launch
+        self._exercise = exercise
+        self._timed = timed
+        self._child: Child | None = None
+        self._cases: dict[str, Mapping[str, list[Array]]] = {}
+        self._waiting: list[Program] = []
+        self._handed: dict[str, Program] = {}
+        self.observations: dict[str, Observation] = {}
+
+    def start(self, cases: Cases) -> None:
+        """Start the child and give it the inputs known from the beginning."""
+        self._cases.update(cases)
+        self._child = self._launch()
+        self._send_cases(self._child, cases)
+
+    def hand(self, program: Program) -> None:
+        """Give one exported program to the child, which works on it while others are made."""
+        self._waiting.append(program)
+        self._handed[program.name] = program
+        if self._child is not None:
+            self._send_program(self._child, program)
+
+    def collect(self) -> None:
+        """Wait until every program that was handed in has been observed."""
+        while self._waiting:
+            child = self._child or self._restart()
+            program = self._waiting[0]
+            seen, alive = self._observe(child, program)
+            self.observations[program.name] = seen
+            self._waiting.pop(0)
+            if not alive:
+                self._child = None
+
+    def again(self, cases: Cases) -> None:
+        """Run the programs that were replayed on further inputs."""
+        self._cases.update(cases)
+        names = [n for n, seen in self.observations.items() if seen.replayed]
+        if not names or not cases:
+            return
+        if self._child is None:
+            return
+        self._send_cases(self._child, cases)
+        for case, programs in cases.items():
+            for name in names:
+                if name in programs and self._child is not None:
+                    self._replay_again(name, case)
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.send({"t": "end"})
+            self._child.finish(0.5)
+            self._child = None
+
+    def _restart(self) -> Child:
+        self._child = self._launch()
+        self._send_cases(self._child, self._cases)
+        for program in self._waiting:
+            self._send_program(self._child, program)
+        return self._child
+
+    @staticmethod
+    def _send_cases(child: Child, cases: Cases) -> None:
+        packed = {
+            case: {n: [wire.array_to_json(a) for a in arrays] for n, arrays in programs.items()}
+            for case, programs in cases.items()
+        }
+        child.send({"t": "cases", "cases": packed})
+
+    def _send_program(self, child: Child, program: Program) -> None:
+        spec = self._exercise.program(program.name)
+        child.send(
+            {
+                "t": "program",
+                "name": program.name,
+                "blob": base64.b64encode(program.blob).decode("ascii"),
+                "arguments": [a.model_dump(mode="json") for a in spec.arguments],
+                "cases": [c for c, names in self._cases.items() if program.name in names],
+                "timed": self._timed,
+            }
+        )
+
+    def _observe(self, child: Child, program: Program) -> tuple[Observation, bool]:
+        """Return what was seen of one program, and whether the child still lives."""
+        seen = Observation(program.name, "undecided", "the clean room gave no answer")
+        deadline = time.monotonic() + PROGRAM_S
+        started = False
+        try:
+            while (frame := child.receive(deadline)) is not None:
+                started = started or frame["t"] == "ready"
+                if frame.get("name") != program.name:
+                    continue
+                seen = _take(seen, frame)
+                if frame["t"] in ("end_of_program", "refused"):
+                    return seen, True
+        except TimeoutError:
+            child.kill()
+            child.finish()
+            return _lost(seen, "wall_limit", ""), False
+        except (WireProblem, KeyError, TypeError, ValueError) as problem:
+            child.kill()
+            child.finish()
+            return _lost(seen, "crashed", f"it sent something that is no result: {problem}"), False
+        ended = child.finish()
+        return _ended(seen, ended, child.output.result().text, self._began(child, started)), False
+
+    def _began(self, child: Child, started: bool) -> bool:
+        return started or bool(self.observations)
+
+    def _replay_again(self, name: str, case: str) -> None:
+        child = self._child
+        assert child is not None
+        child.send({"t": "again", "name": name, "case": case})
+        deadline = time.monotonic() + PROGRAM_S
+        try:
+            while (frame := child.receive(deadline)) is not None:
+                if frame.get("name") == name:
+                    if frame["t"] == "end_of_case":
+                        return
+                    self.observations[name] = _take(self.observations[name], frame)
+        except (TimeoutError, WireProblem, KeyError, TypeError, ValueError):
+            child.kill()
+        child.finish()
+        self._child = None
+        lost = Replay(error="the program did not survive this input")
+        seen = self.observations[name]
+        self.observations[name] = replace(seen, replays={**seen.replays, case: lost})
+
+
+def _take(seen: Observation, frame: Mapping[str, Any]) -> Observation:
+    kind = frame["t"]
+    if kind == "refused":
+        return replace(seen, fate="refused", reason=wire.text(frame["reason"], 500))
+    if kind == "loaded":
+        return replace(
+            seen,
+            fate="replayed",
+            reason="",
+            shape=tuple(wire.integer(n) for n in frame["shape"]),
+            dtype=wire.text(frame["dtype"]),
+            devices=wire.integer(frame["devices"]),
+            requested=tuple(_collective(one) for one in frame["requested"]),
+            compiled=tuple(_collective(one) for one in frame["compiled"]),
+            compiled_unknown=wire.text(frame["unknown"], 300),
+            element_types=tuple(wire.text(t, 40) for t in frame["element_types"]),
+        )
+    if kind == "case":
+        error = wire.text(frame.get("error", ""), 500)
+        shards = () if error else wire.shards_from_json(frame["shards"], seen.shape)
+        replays = {**seen.replays, wire.text(frame["case"]): Replay(shards, error)}
+        return replace(seen, replays=replays)
+    if kind == "timed":
+        return replace(seen, cpu_us=tuple(float(us) for us in frame["us"][:32]))
+    return seen
+
+
+def _collective(message: Mapping[str, Any]) -> Collective:
+    def optional(key: str) -> int | None:
+        return None if message[key] is None else wire.integer(message[key])
+
+    number = message["bytes_per_rank"]
+    return Collective(
+        op=wire.text(message["op"], 40),
+        operand=wire.text(message["operand"], 400),
+        operand_bytes=wire.integer(message["operand_bytes"]),
+        group_size=optional("group_size"),
+        trip_count=optional("trip_count"),
+        bytes_per_rank=None if number is None else float(number),
+        by_compiler=message["by_compiler"] is True,
+    )
+
+
+def _lost(seen: Observation, fate: str, reason: str) -> Observation:
+    return replace(seen, fate=cast(Fate, fate), reason=reason)
+
+
+def _ended(seen: Observation, ended: Exit | None, text: str, began: bool) -> Observation:
+    """Return the observation of a program whose child died."""
+    if "rendezvous" in text and "timeout" in text.lower():
+        return _lost(seen, "deadlock", "")
+    if not began:
+        last = text.strip().splitlines()[-1:] or ["no word"]
+        return _lost(seen, "undecided", f"the clean room did not start: {last[0][:300]}")
+    if ended is not None and ended.signal is not None:
+        if ended.cpu_s > 10 and ended.signal in (9, 24):
+            return _lost(seen, "cpu_limit", "")
+        return _lost(seen, "crashed", f"signal {ended.signal}")
+    return _lost(seen, "crashed", f"exit code {ended.code}" if ended else "")

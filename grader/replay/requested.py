@@ -1,0 +1,110 @@
+"""Read what a program asks for in StableHLO: its collectives and its custom calls.
+
+Operations are walked as MLIR objects; the text is never searched, because names lie.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from grader.records.observation import Collective
+
+_OPS = {
+    "stablehlo.all_reduce": "all-reduce",
+    "stablehlo.reduce_scatter": "reduce-scatter",
+    "stablehlo.all_gather": "all-gather",
+    "stablehlo.all_to_all": "all-to-all",
+    "stablehlo.collective_permute": "collective-permute",
+    "stablehlo.collective_broadcast": "collective-broadcast",
+    "sdy.all_gather": "all-gather",
+    "sdy.all_reduce": "all-reduce",
+    "sdy.reduce_scatter": "reduce-scatter",
+    "sdy.all_to_all": "all-to-all",
+    "sdy.collective_permute": "collective-permute",
+}
+# What sharding itself lowers to, and LAPACK, which stays inside the process.
+_CALLS = re.compile(
+    r"^(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
+    r"|xla\.sdy\.\w+|shape_assertion|lapack_\w+|mhlo\.topk|ApproxTopK|stablehlo\.\w+)$"
+)
+_ELEMENT = re.compile(r"^tensor<((?:\d+x)*)([a-z]\w*)>$")
+_NAMES = {"i1": "pred", "i8": "s8", "i16": "s16", "i32": "s32", "i64": "s64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a program asks for, custom calls that are not allowed, and its element types."""
+
+    collectives: tuple[Collective, ...]
+    refused: tuple[str, ...]
+    element_types: tuple[str, ...]
+
+
+def read(mlir_text: str) -> Asked:
+    """Return the requested collectives, refused custom calls and element types.
+
+    The group of a requested collective is left open, and so are its bytes: they are read from the
+    compiled module, which alone tells what runs. The trip count is 1 outside loops, else None.
+    """
+    from jax.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    found: list[Collective] = []
+    refused: list[str] = []
+    types: set[str] = set()
+    with mlir.make_ir_context():
+        module = ir.Module.parse(mlir_text)
+        for operation, looped in _walk(module.operation, False):
+            name = operation.name
+            types |= {m[2] for r in operation.results if (m := _ELEMENT.match(str(r.type)))}
+            if name in _OPS:
+                found.append(_collective(_OPS[name], operation, looped))
+            elif name.endswith("custom_call"):
+                target = _target(operation)
+                if not _CALLS.match(target):
+                    refused.append(target)
+    return Asked(tuple(found), tuple(refused), tuple(sorted(types)))
+
+
+def _walk(operation: Any, looped: bool) -> Iterator[tuple[Any, bool]]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                child = inner.operation
+                yield child, looped
+                yield from _walk(child, looped or child.name == "stablehlo.while")
+
+
+def _target(operation: Any) -> str:
+    try:
+        return str(operation.attributes["call_target_name"].value)
+    except (KeyError, AttributeError):
+        return "(unnamed)"
+
+
+def _collective(op: str, operation: Any, looped: bool) -> Collective:
+    shapes = [_shape(str(operand.type)) for operand in operation.operands]
+    return Collective(
+        op=op,
+        operand=", ".join(name for name, _ in shapes),
+        operand_bytes=sum(size for _, size in shapes),
+        group_size=None,
+        trip_count=None if looped else 1,
+        bytes_per_rank=None,
+    )
+
+
+def _shape(text: str) -> tuple[str, int]:
+    """Turn `tensor<16x8xf32>` into `f32[16,8]` and its bytes."""
+    found = _ELEMENT.match(text)
+    if found is None:
+        return text, 0
+    dims = [int(n) for n in found[1].split("x") if n]
+    digits = re.search(r"\d+", found[2])
+    bits = 8 if found[2] == "i1" else int(digits[0]) if digits else 0
+    name = _NAMES.get(found[2], found[2])
+    return f"{name}[{','.join(map(str, dims))}]", math.prod(dims) * bits // 8

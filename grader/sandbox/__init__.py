@@ -1,0 +1,1 @@
+"""Run a stranger's module in a confined process and bring out evidence, never a verdict."""

@@ -1,0 +1,268 @@
+"""Drive one learner child to its end and turn whatever it sent into evidence.
+
+This is the seam: what a child sends is validated here once, and what it does becomes an Outcome.
+A child that dies is followed by a second one that runs only the finished statements.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from grader import wire
+from grader.catalog.models import Exercise
+from grader.errors import Undecided, WireProblem
+from grader.process import Child, Exit
+from grader.records.evidence import Claim, Evidence, Layer, Outcome, Program
+from grader.records.submission import Submission
+from grader.sandbox import outcomes
+from grader.sandbox.host import Host
+
+RELAUNCHES = 4
+GRACE_S = 10.0
+Listener = Callable[[Program], None]
+
+
+@dataclass
+class _Run:
+    """What one child has sent so far."""
+
+    layers: tuple[Layer, ...] = ()
+    versions: dict[str, str] = field(default_factory=dict)
+    devices: int = 0
+    lines: dict[str, int] = field(default_factory=dict)
+    ran: int = 0
+    stop: dict[str, Any] | None = None
+    names: tuple[str, ...] = ()
+    hidden_in: str = ""
+    claims: dict[str, Claim] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
+    exporting: str = ""
+    programs: dict[str, Program] = field(default_factory=dict)
+    ready: bool = False
+    parsed: bool = False
+    named: bool = False
+    done: bool = False
+    timed_out: bool = False
+    garbled: str = ""
+    cache_hits: int = 0
+
+
+class Learner:
+    """One submission's way through the sandbox."""
+
+    def __init__(
+        self,
+        host: Host,
+        exercise: Exercise,
+        submission: Submission,
+        workdir: str,
+        load: float = 1.0,
+    ) -> None:
+        self._host = host
+        self._exercise = exercise
+        self._submission = submission
+        self._workdir = workdir
+        self._wall_s = exercise.limits.wall_s * max(load, 1.0)
+        self._first: Child | None = None
+
+    def start(self) -> None:
+        """Start the first child, so that it warms up while the coordinator loads."""
+        self._first = self._launch()
+
+    def _launch(self) -> Child:
+        limits = self._exercise.limits
+        return self._host.start(
+            "learner",
+            self._workdir,
+            {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_mib << 20},
+            limits.output_mib << 20,
+        )
+
+    def evidence(self, on_program: Listener) -> Evidence:
+        """Return what the module left; `on_program` is told of each exported program at once.
+
+        Raises:
+            Undecided: no child could be started.
+        """
+        child = self._first or self._launch()
+        first, ended = self._run(child, None, (), {}, on_program)
+        if not first.ready:
+            words = child.output.result().text.strip().splitlines()
+            raise Undecided(
+                "the confined process did not start" + (f": {words[-1][:300]}" if words else ""),
+                next_step="`grade doctor` shows what this machine lacks",
+            )
+        outcome = outcomes.tell(
+            self._submission.name,
+            first.stop,
+            first.done,
+            first.named,
+            ended,
+            child.output,
+            first.timed_out,
+            first.garbled,
+        )
+        whole = first
+        relaunches = 0
+        while not whole.done and whole.parsed and relaunches < RELAUNCHES:
+            relaunches += 1
+            whole = self._again(first, whole, on_program)
+        return self._assemble(first, whole, outcome, child)
+
+    def _again(self, first: _Run, last: _Run, on_program: Listener) -> _Run:
+        """Run the statements that finished, without the program whose export did not."""
+        programs = dict(last.programs)
+        if last.exporting and last.exporting not in programs:
+            programs[last.exporting] = Program(last.exporting, "refused", cause="stuck")
+        stop_before = first.ran if not first.named else None
+        if last is not first and not last.named:
+            stop_before = last.ran
+        run, _ended = self._run(self._launch(), stop_before, tuple(programs), programs, on_program)
+        return run
+
+    def _run(
+        self,
+        child: Child,
+        stop_before: int | None,
+        skip: Sequence[str],
+        known: Mapping[str, Program],
+        on_program: Listener,
+    ) -> tuple[_Run, Exit | None]:
+        run = _Run(programs=dict(known))
+        child.send(
+            {
+                "filename": self._submission.name,
+                "workdir": self._workdir,
+                "wall_s": self._wall_s,
+                "stop_before": stop_before,
+                "programs": [p.model_dump(mode="json") for p in self._exercise.programs],
+                "claims": self._names(),
+                "skip": list(skip),
+            }
+        )
+        deadline = time.monotonic() + self._wall_s + GRACE_S
+        try:
+            while (frame := child.receive(deadline)) is not None:
+                self._take(run, frame, on_program)
+        except TimeoutError:
+            run.timed_out = True
+            child.kill()
+        except (WireProblem, KeyError, TypeError, ValueError) as problem:
+            lacks = isinstance(problem, KeyError)
+            run.garbled = f"a frame lacks {problem}" if lacks else str(problem)
+            child.kill()
+        return run, child.finish()
+
+    def _names(self) -> list[str]:
+        separate = self._exercise.separate
+        return [
+            *self._exercise.claims,
+            separate.prediction,
+            separate.checkpoint,
+            separate.explanation,
+        ]
+
+    def _take(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
+        kind = frame["t"]
+        if kind == "layers":
+            run.layers = tuple(
+                Layer(wire.text(one["name"]), one["on"] is True, wire.text(one["reason"]))
+                for one in frame["layers"]
+            )
+        elif kind == "ready" and not run.ready:
+            run.ready, run.devices = True, wire.integer(frame["devices"])
+            run.versions = {wire.text(k): wire.text(v) for k, v in frame["versions"].items()}
+        elif kind == "parsed":
+            run.parsed = True
+            run.lines = {wire.text(k): wire.integer(v) for k, v in frame["lines"].items()}
+        elif kind == "ran":
+            run.ran = max(run.ran, wire.integer(frame["i"]) + 1)
+        elif kind == "stop" and run.stop is None:
+            run.stop = dict(frame)
+        elif kind == "names":
+            run.named, run.hidden_in = True, wire.text(frame["hidden_in"])
+            run.names = tuple(wire.text(name) for name in frame["names"][:400])
+        elif kind == "claim":
+            found = _claim(frame)
+            if found.name in self._names():
+                run.claims.setdefault(found.name, found)
+        elif kind == "settings":
+            run.settings = tuple(wire.text(one) for one in frame["settings"][:8])
+        elif kind == "exporting":
+            run.exporting = wire.text(frame["name"])
+        elif kind == "program":
+            self._take_program(run, frame, on_program)
+        elif kind == "done":
+            run.done, run.cache_hits = True, wire.integer(frame.get("cache_hits", 0))
+
+    def _take_program(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
+        program = _program(frame)
+        asked = {p.name for p in self._exercise.programs}
+        if program.name in asked and program.name not in run.programs:
+            run.programs[program.name] = program
+            on_program(program)
+
+    def _assemble(self, first: _Run, whole: _Run, outcome: Outcome, child: Child) -> Evidence:
+        lines = first.lines or whole.lines
+        claims = {n: replace(c, line=lines.get(n)) for n, c in whole.claims.items()}
+        return Evidence(
+            outcome=outcome,
+            programs=whole.programs,
+            claims=claims,
+            lines=lines,
+            names=whole.names,
+            hidden_in=whole.hidden_in,
+            output=child.output.result(),
+            layers=first.layers,
+            versions=first.versions,
+            devices=first.devices,
+            settings=whole.settings,
+            cache_hits=whole.cache_hits,
+        )
+
+
+def _program(frame: Mapping[str, Any]) -> Program:
+    status = frame["status"]
+    if status not in ("exported", "missing", "not_callable", "refused"):
+        raise WireProblem("a program has an unknown status")
+    line = frame.get("line")
+    return Program(
+        name=wire.text(frame["name"]),
+        status=status,
+        blob=base64.b64decode(wire.text(frame["blob"], 8 << 20)) if status == "exported" else b"",
+        reason=wire.text(frame.get("reason", ""))[:600],
+        cause=wire.text(frame.get("cause", ""))[:40],
+        line=None if line is None else wire.integer(line),
+        notes=tuple(wire.text(note)[:200] for note in frame.get("notes", [])[:4]),
+    )
+
+
+_KINDS = ("missing", "device_array", "array", "number", "text", "list", "mapping", "none", "other")
+
+
+def _claim(frame: Mapping[str, Any]) -> Claim:
+    kind = frame["kind"]
+    if kind not in _KINDS:
+        raise WireProblem("a written answer has an unknown kind")
+    name, type_name = wire.text(frame["name"]), wire.text(frame.get("type", ""))
+    reason = wire.text(frame.get("reason", ""))[:300]
+    if kind == "device_array":
+        return _device_array(frame, name, type_name)
+    if kind == "array":
+        value, stored = wire.array_from_json(frame["array"])
+        return Claim(name, kind, type_name, value.shape, stored, value=value)
+    if kind == "number" and not isinstance(frame["value"], bool | int | float):
+        raise WireProblem("a number is none")
+    if kind == "text":
+        return Claim(name, kind, type_name, value=wire.text(frame["value"]))
+    return Claim(name, kind, type_name, value=frame.get("value"), reason=reason)
+
+
+def _device_array(frame: Mapping[str, Any], name: str, type_name: str) -> Claim:
+    shape = tuple(wire.integer(n) for n in frame["shape"])
+    shards = wire.shards_from_json(frame["shards"], shape)
+    return Claim(name, "device_array", type_name, shape, wire.text(frame["dtype"]), shards)

@@ -1,0 +1,296 @@
+"""The coordinator's side of the children: start the fork server, ask it for confined children.
+
+Where a fork is not safe, each child is a process of its own: slower, and without confinement,
+which every receipt then says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Protocol, cast
+
+from grader.errors import Undecided
+from grader.process import Child, Exit
+
+# Older OpenBLAS builds compute wrong results on some processors without these two.
+INHERITED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP")
+DEVICES = 4
+_ROOT = str(Path(__file__).resolve().parents[2])
+_BOOT = (
+    "import sys,json;c=json.loads(sys.argv[1]);sys.path[:]=c['path'];"
+    "from grader.sandbox import server;{call}"
+)
+
+
+def environment(cache: str | None, *, fill: bool = False) -> dict[str, str]:
+    """Return the whole environment of every child, built from nothing.
+
+    Args:
+        cache: folder of compiled programs, None for none.
+        fill: whether children write to it; only trusted code may run with this.
+
+    The flags make XLA end a collective that not every device reaches within seconds. NPROC gives
+    its thread pool room: with two threads JAX 0.10 can deadlock in a rendezvous.
+    """
+    built = {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(DEVICES),
+        "XLA_FLAGS": "--xla_cpu_collective_call_warn_stuck_timeout_seconds=2"
+        " --xla_cpu_collective_call_terminate_timeout_seconds=4",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "NPROC": "8",
+        "MALLOC_ARENA_MAX": "2",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "LANG": "C.UTF-8",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+    }
+    built.update({name: os.environ[name] for name in INHERITED if name in os.environ})
+    if cache:
+        built["JAX_COMPILATION_CACHE_DIR"] = cache
+        # Otherwise a child may read the cache and never write it.
+        built["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0" if fill else "1000000000"
+        built["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+        built["JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES"] = "none"
+    else:
+        built["JAX_ENABLE_COMPILATION_CACHE"] = "false"
+    return built
+
+
+class Host(Protocol):
+    """Whatever starts children: a fork server, spawned processes, or a fake in a test."""
+
+    def start(
+        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
+    ) -> Child:
+        """Return a new child that runs `entry` ("learner" or "replay")."""
+
+    def close(self) -> None:
+        """End every child that is left, and the server."""
+
+
+def fork_is_safe() -> bool:
+    """Return whether this platform can fork a process that has imported JAX."""
+    return sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "pidfd_open")
+
+
+def open_host(forbidden: Sequence[str], cache: str | None) -> Host:
+    """Start the best host this platform allows; returns at once, while JAX is still loading."""
+    return ForkServer(forbidden, cache) if fork_is_safe() else SpawnHost(cache)
+
+
+def _python_path() -> list[str]:
+    # The empty entry and the script's folder would let a learner's jax.py shadow the real one.
+    here = {"", os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0] or "."))}
+    kept = [path for path in sys.path if path not in here or path == _ROOT]
+    return kept if _ROOT in kept else [_ROOT, *kept]
+
+
+def _command(call: str, config: dict[str, Any]) -> list[str]:
+    program = _BOOT.format(call=call)
+    text = json.dumps({"path": _python_path(), **config})
+    return [sys.executable, "-s", "-P", "-c", program, text]
+
+
+class _Forked:
+    """The handle of one forked child; its end is told by the server."""
+
+    def __init__(self, server: ForkServer, child_id: int) -> None:
+        self._server, self._id = server, child_id
+        self.ended = threading.Event()
+        self.exit: Exit | None = None
+
+    def kill(self) -> None:
+        self._server.tell({"op": "kill", "id": self._id})
+
+    def wait(self, timeout_s: float) -> Exit | None:
+        self.ended.wait(timeout_s)
+        return self.exit
+
+
+class ForkServer:
+    """Children forked from one process that has imported JAX already."""
+
+    def __init__(self, forbidden: Sequence[str], cache: str | None) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        call = f"server.main({theirs.fileno()},c['forbidden'],c['cache'])"
+        self._errors = _tail_file()
+        self._process = subprocess.Popen(
+            _command(call, {"forbidden": list(forbidden), "cache": cache}),
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            env=environment(cache),
+            cwd="/",
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+        theirs.close()
+        self._lock = threading.Lock()
+        self._handles: dict[int, _Forked] = {}
+        self._ids = itertools.count()
+        self._closed = False
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def start(
+        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
+    ) -> Child:
+        """Ask for a fork; see `Host.start`.
+
+        Raises:
+            Undecided: the server is gone.
+        """
+        child_id = next(self._ids)
+        handle = _Forked(self, child_id)
+        self._handles[child_id] = handle
+        jobs_r, jobs_w = os.pipe()
+        frames_r, frames_w = os.pipe()
+        output_r, output_w = os.pipe()
+        request = {
+            "op": "fork",
+            "id": child_id,
+            "entry": entry,
+            "workdir": workdir,
+            "limits": dict(limits),
+        }
+        sent = self.tell(request, [jobs_r, frames_w, output_w])
+        for fd in (jobs_r, frames_w, output_w):
+            os.close(fd)
+        child = Child(
+            _open(jobs_w, "wb", 0),
+            _open(frames_r, "rb", -1),
+            _open(output_r, "rb", 0),
+            handle,
+            output_limit,
+        )
+        if not sent:
+            raise Undecided("the fork server ended", next_step=f"run it again; {self.last_words()}")
+        return child
+
+    def tell(self, message: dict[str, Any], fds: Sequence[int] = ()) -> bool:
+        """Send one request; returns False when the server is gone."""
+        data = json.dumps(message).encode()
+        try:
+            with self._lock:
+                if fds:
+                    socket.send_fds(self._control, [data], list(fds))
+                else:
+                    self._control.send(data)
+        except OSError:
+            return False
+        return True
+
+    def last_words(self) -> str:
+        """Return the end of what the server printed, for a report."""
+        with contextlib.suppress(OSError, ValueError):
+            self._errors.seek(0)
+            lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+            return lines[-1][:300] if lines else "it said nothing"
+        return "it said nothing"
+
+    def close(self) -> None:
+        """End the server; its children end with it."""
+        self._closed = True
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(3)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._control.close()
+        self._errors.close()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while data := self._control.recv(65536):
+                message = json.loads(data)
+                handle = self._handles.get(message["id"])
+                if handle is not None and "cpu_s" in message:
+                    handle.exit = Exit(
+                        message["code"], message["signal"], message["cpu_s"], message["peak_bytes"]
+                    )
+                    handle.ended.set()
+        for handle in list(self._handles.values()):
+            handle.ended.set()
+
+
+class _Spawned:
+    """The handle of one process that was started the ordinary way."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def kill(self) -> None:
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def wait(self, timeout_s: float) -> Exit | None:
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        return Exit(code if code >= 0 else None, -code if code < 0 else None)
+
+
+class SpawnHost:
+    """Children as processes of their own: no fork, no confinement, the same verdicts."""
+
+    def __init__(self, cache: str | None, *, fill: bool = False) -> None:
+        self._environment = environment(cache, fill=fill)
+        self._children: list[_Spawned] = []
+
+    def start(
+        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
+    ) -> Child:
+        """Start a process; see `Host.start`."""
+        process = subprocess.Popen(
+            _command(f"server.main_spawned({entry!r})", {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            cwd=workdir,
+            bufsize=0,
+        )
+        handle = _Spawned(process)
+        self._children.append(handle)
+        stdin, frames, output = (
+            cast(io.RawIOBase, pipe) for pipe in (process.stdin, process.stdout, process.stderr)
+        )
+        return Child(
+            cast(BinaryIO, stdin),
+            io.BufferedReader(frames),
+            cast(BinaryIO, output),
+            handle,
+            output_limit,
+        )
+
+    def close(self) -> None:
+        """End whatever still runs."""
+        for child in self._children:
+            child.kill()
+            child.wait(5.0)
+
+
+def _open(fd: int, mode: str, buffering: int) -> BinaryIO:
+    return cast(BinaryIO, open(fd, mode, buffering))
+
+
+def _tail_file() -> IO[bytes]:
+    import tempfile
+
+    return tempfile.TemporaryFile()

@@ -1,0 +1,193 @@
+"""Take the programs a module defines out of it, as serialized StableHLO.
+
+Runs inside the confined child, after the learner's statements. Whatever it sends is only a claim
+that such a program exists: what the program computes is measured elsewhere, by replaying it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from grader.sandbox.statements import describe, learner_lines
+
+MESHES = 6
+BLOB_BYTES = 4 * 1024 * 1024
+
+_TRACER_ERRORS = (
+    jax.errors.TracerArrayConversionError,
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.TracerBoolConversionError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a program: global shape, dtype, and the dimension split over the devices."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    split: int | None
+
+
+def placement(mesh: Mesh, argument: Argument) -> NamedSharding:
+    """Return how the lesson stores this argument on `mesh`: one dimension split, or replicated."""
+    names = tuple(n for n, size in mesh.shape.items() if size > 1) or mesh.axis_names[:1]
+    axes: Any = names[0] if len(names) == 1 else names
+    parts = [axes if dim == argument.split else None for dim in range(len(argument.shape))]
+    return NamedSharding(
+        mesh, PartitionSpec(*parts) if argument.split is not None else PartitionSpec()
+    )
+
+
+def meshes(namespace: Mapping[str, Any], array_type: type) -> list[Mesh]:
+    """Return the meshes the module itself uses, in the order its names were bound."""
+    found: list[Mesh] = []
+    for value in list(namespace.values()):
+        mesh: Any = None
+        with contextlib.suppress(Exception):
+            if isinstance(value, Mesh):
+                mesh = value
+            elif isinstance(value, NamedSharding):
+                mesh = value.mesh
+            elif isinstance(value, array_type):
+                mesh = getattr(getattr(value, "sharding", None), "mesh", None)
+        if isinstance(mesh, Mesh) and mesh.size > 1 and mesh not in found:
+            found.append(mesh)
+    return found[:MESHES]
+
+
+def settle() -> list[str]:
+    """Undo settings that would change what is exported; returns a sentence for each one found."""
+    said = []
+    for name, wanted in (
+        ("jax_disable_jit", False),
+        ("jax_debug_nans", False),
+        ("jax_debug_infs", False),
+    ):
+        if getattr(jax.config, name, wanted) != wanted:
+            jax.config.update(name, wanted)
+            said.append(f"{name} was switched on; the programs were exported without it")
+    if jax.config.jax_enable_x64:
+        said.append("jax_enable_x64 is switched on")
+    return said
+
+
+def export_one(
+    name: str,
+    namespace: Mapping[str, Any],
+    arguments: Sequence[Argument],
+    array_type: type,
+    filename: str,
+) -> dict[str, Any]:
+    """Return the program called `name` as a JSON object: its bytes, or why there are none."""
+    value = namespace.get(name)
+    if name not in namespace:
+        return {"name": name, "status": "missing"}
+    if not callable(value):
+        return {"name": name, "status": "not_callable", "reason": type(value).__name__[:80]}
+    function = value if hasattr(value, "lower") and hasattr(value, "trace") else jax.jit(value)
+    first: BaseException | None = None
+    for specs in _specs(namespace, arguments, array_type):
+        try:
+            return _success(name, *_export(function, specs))
+        except BaseException as error:  # noqa: BLE001 - a stranger's function may raise anything
+            first = first or error
+            if isinstance(error, _TRACER_ERRORS):
+                break
+    assert first is not None
+    return _refusal(name, first, filename)
+
+
+def _specs(
+    namespace: Mapping[str, Any], arguments: Sequence[Argument], array_type: type
+) -> Iterator[list[jax.ShapeDtypeStruct]]:
+    own = meshes(namespace, array_type)
+    plain = Mesh(np.asarray(jax.devices()), ("data",))
+    for mesh in [*own, plain] if plain not in own else own:
+        yield [
+            jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placement(mesh, a)) for a in arguments
+        ]
+    yield [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments]
+
+
+def _export(function: Any, specs: list[jax.ShapeDtypeStruct]) -> tuple[Any, bytes, list[str]]:
+    try:
+        exported = jax.export.export(function)(*specs)
+        return exported, bytes(exported.serialize()), []
+    except (NotImplementedError, ValueError) as error:
+        if "host_callbacks" not in str(error) and "ffect" not in str(error):
+            raise
+    with _silent_debugging():
+        exported = jax.export.export(function)(*specs)
+        blob = bytes(exported.serialize())
+    return exported, blob, ["debug prints inside the program were left out of the export"]
+
+
+@contextlib.contextmanager
+def _silent_debugging() -> Iterator[None]:
+    """Trace again without `jax.debug` primitives, which no export can carry."""
+    from jax._src import debugging
+
+    primitives = [
+        getattr(debugging, name)
+        for name in ("debug_callback_p", "debug_print_p")
+        if hasattr(debugging, name)
+    ]
+    for primitive in primitives:
+        primitive.bind = lambda *_args, **_params: []
+    jax.clear_caches()
+    try:
+        yield
+    finally:
+        for primitive in primitives:
+            del primitive.bind
+        jax.clear_caches()
+
+
+def _success(name: str, exported: Any, blob: bytes, notes: list[str]) -> dict[str, Any]:
+    if len(exported.out_avals) != 1 or not jax.tree_util.treedef_is_leaf(exported.out_tree):
+        count = len(exported.out_avals)
+        reason = f"it returns {count} arrays in a structure, not one array"
+        return {"name": name, "status": "refused", "cause": "result", "reason": reason}
+    if len(blob) > BLOB_BYTES:
+        reason = f"its {len(blob)} bytes are more than a program of this lesson needs"
+        return {"name": name, "status": "refused", "cause": "size", "reason": reason}
+    text = base64.b64encode(blob).decode("ascii")
+    return {"name": name, "status": "exported", "blob": text, "notes": notes}
+
+
+def _refusal(name: str, error: BaseException, filename: str) -> dict[str, Any]:
+    lines = learner_lines(error, filename)
+    return {
+        "name": name,
+        "status": "refused",
+        "cause": _cause(error),
+        "reason": describe(error).strip().split("\n\n")[0],
+        "line": lines[-1][0] if lines else None,
+    }
+
+
+def _cause(error: BaseException) -> str:
+    """Return a word for the kind of refusal; the sentence for it is made by the coordinator."""
+    text = str(error)
+    if isinstance(error, _TRACER_ERRORS):
+        return "host_code"
+    if "host_callbacks" in text or "callback" in text:
+        return "callback"
+    if isinstance(error, NotImplementedError):
+        return "unfilled"
+    if isinstance(error, TypeError) and "argument" in text:
+        return "signature"
+    if type(error).__name__ == "UnexpectedTracerError":
+        return "host_code"
+    return "raised"

@@ -1,0 +1,186 @@
+"""Limit the calling thread to the system calls that JAX on CPU needs, with a BPF allow-list.
+
+A refused call answers EPERM, which Python shows as PermissionError. It must never allow a call by
+default, and never let one reach another process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from grader.sandbox.landlock import libc
+
+_ALLOW: Final = 0x7FFF0000
+_REFUSE: Final = 0x00050000 | errno.EPERM
+_ABSENT: Final = 0x00050000 | errno.ENOSYS
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
+_X32_BIT: Final = 0x40000000
+_STEP_BYTES: Final = 8
+_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+_OWN_PID: Final = -1  # stands for the child's pid until install() knows it
+
+# Which architecture name the kernel reports, and its number for each call we speak of.
+_AUDIT_ARCH = {"x86_64": 0xC000003E}
+_NUMBERS = {
+    "x86_64": """
+read=0 write=1 open=2 close=3 stat=4 fstat=5 lstat=6 poll=7 lseek=8 mmap=9 mprotect=10 munmap=11
+brk=12 rt_sigaction=13 rt_sigprocmask=14 rt_sigreturn=15 ioctl=16 pread64=17 pwrite64=18 readv=19
+writev=20 access=21 pipe=22 select=23 sched_yield=24 mremap=25 msync=26 mincore=27 madvise=28
+dup=32 dup2=33 pause=34 nanosleep=35 getitimer=36 alarm=37 setitimer=38 getpid=39 clone=56
+exit=60 wait4=61 kill=62 uname=63 fcntl=72 fsync=74 fdatasync=75 getdents=78 getcwd=79 chdir=80
+fchdir=81 readlink=89 umask=95 gettimeofday=96 getrlimit=97 getrusage=98 sysinfo=99 times=100
+getuid=102 getgid=104 geteuid=107 getegid=108 getppid=110 getpgrp=111 getgroups=115 getresuid=118
+getresgid=120 getpgid=121 getsid=124 capget=125 rt_sigpending=127 rt_sigtimedwait=128
+rt_sigqueueinfo=129 rt_sigsuspend=130 sigaltstack=131 statfs=137 fstatfs=138 getpriority=140
+sched_getparam=143 sched_getscheduler=145 sched_get_priority_max=146 sched_get_priority_min=147
+sched_rr_get_interval=148 prctl=157 arch_prctl=158 gettid=186 time=201 futex=202
+sched_setaffinity=203 sched_getaffinity=204 getdents64=217 set_tid_address=218 restart_syscall=219
+fadvise64=221 timer_create=222 timer_settime=223 timer_gettime=224 timer_getoverrun=225
+timer_delete=226 clock_gettime=228 clock_getres=229 clock_nanosleep=230 exit_group=231
+epoll_wait=232 epoll_ctl=233 tgkill=234 waitid=247 openat=257 newfstatat=262 readlinkat=267
+faccessat=269 pselect6=270 ppoll=271 set_robust_list=273 epoll_pwait=281 timerfd_create=283
+timerfd_settime=286 timerfd_gettime=287 eventfd2=290 epoll_create1=291 dup3=292 pipe2=293
+preadv=295 pwritev=296 rt_tgsigqueueinfo=297 prlimit64=302 getcpu=309 sched_getattr=315
+getrandom=318 membarrier=324 preadv2=327 pwritev2=328 statx=332 rseq=334 clone3=435
+close_range=436 faccessat2=439 epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455
+futex_requeue=456
+""",
+}
+
+# Calls whose arguments decide. Everything else in the table is allowed whatever it is given.
+# fcntl leaves out F_SETOWN and F_SETSIG, with which the kernel would signal the parent for us,
+# and locks, with which a reader could stall whoever writes a cache. prctl leaves out
+# PR_SET_PDEATHSIG and PR_SET_DUMPABLE. pids are ints: the kernel drops the upper word as we do.
+_ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
+    "kill": (0, (_OWN_PID,)),
+    "tgkill": (0, (_OWN_PID,)),
+    "rt_sigqueueinfo": (0, (_OWN_PID,)),
+    "rt_tgsigqueueinfo": (0, (_OWN_PID,)),
+    "prlimit64": (0, (0, _OWN_PID)),
+    "sched_setaffinity": (0, (0, _OWN_PID)),
+    # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2: reads and own flags.
+    "ioctl": (1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)),
+    # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ.
+    "fcntl": (1, (0, 1, 2, 3, 4, 1030, 1032)),
+    # Reads of PDEATHSIG, SECCOMP, NO_NEW_PRIVS; SET_NAME, GET_NAME; SET_VMA (names a mapping).
+    "prctl": (0, (2, 15, 16, 21, 39, 0x53564D41)),
+}
+_CLONE_THREAD: Final = 0x00010000
+# CLONE_PTRACE, CLONE_VFORK, CLONE_PARENT, and every new namespace.
+_CLONE_NEVER: Final = 0x0000E000 | 0x7E020000
+
+
+@dataclass(frozen=True)
+class Program:
+    """Filter code and the byte offsets at which the child's own pid has to be written."""
+
+    code: bytes
+    pid_offsets: tuple[int, ...]
+
+    def for_pid(self, pid: int) -> bytes:
+        """Return the program with the child's own pid where signals may go."""
+        code = bytearray(self.code)
+        for offset in self.pid_offsets:
+            struct.pack_into("=I", code, offset, pid)
+        return bytes(code)
+
+
+Step = tuple[int, int, int, int]  # operation, operand, jump if true, jump if false
+
+
+def _argument(index: int) -> Step:
+    # The lower word: the architectures of the table are little-endian.
+    return (_LOAD, _ARGUMENTS_AT + 8 * index, 0, 0)
+
+
+def _answer(value: int) -> Step:
+    return (_RETURN, value, 0, 0)
+
+
+def _allow_if_one_of(index: int, values: Sequence[int]) -> list[Step]:
+    steps = [_argument(index)]
+    for value in values:
+        steps += [(_EQUAL, value, 0, 1), _answer(_ALLOW)]
+    return [*steps, _answer(_REFUSE)]
+
+
+def _threads_only() -> list[Step]:
+    never = [(_ANY_BIT, _CLONE_NEVER, 0, 1), _answer(_REFUSE)]
+    thread = [(_ANY_BIT, _CLONE_THREAD, 0, 1), _answer(_ALLOW)]
+    return [_argument(0), *never, *thread, _answer(_REFUSE)]
+
+
+def _rule(name: str) -> list[Step]:
+    if name == "clone":
+        return _threads_only()
+    if name == "clone3":  # its flags lie in memory, out of a filter's sight; glibc falls back
+        return [_answer(_ABSENT)]
+    if name in _ONE_OF:
+        return _allow_if_one_of(*_ONE_OF[name])
+    return [_answer(_ALLOW)]
+
+
+def numbers(machine: str) -> dict[str, int]:
+    """System call numbers by name. Raises: KeyError for an architecture without a table."""
+    pairs = (item.split("=") for item in _NUMBERS[machine].split())
+    return {name: int(number) for name, number in pairs}
+
+
+def build(machine: str) -> Program:
+    """The allow-list for an architecture. Raises: KeyError where there is no table for it."""
+    steps: list[Step] = [
+        (_LOAD, _ARCH_AT, 0, 0),
+        (_EQUAL, _AUDIT_ARCH[machine], 1, 0),
+        _answer(_REFUSE),
+        (_LOAD, _NUMBER_AT, 0, 0),
+        (_AT_LEAST, _X32_BIT, 0, 1),
+        _answer(_REFUSE),
+    ]
+    for name, number in numbers(machine).items():
+        rule = _rule(name)
+        steps += [(_EQUAL, number, 0, len(rule)), *rule]
+    steps.append(_answer(_REFUSE))
+    code = b"".join(struct.pack("=HBBI", op, yes, no, max(k, 0)) for op, k, yes, no in steps)
+    own = tuple(_STEP_BYTES * at + 4 for at, step in enumerate(steps) if step[1] == _OWN_PID)
+    return Program(code, own)
+
+
+# Once, in the parent: its forks only write their own pid into a copy.
+_MACHINE: Final = platform.machine()
+_PROGRAM: Final = build(_MACHINE) if _MACHINE in _NUMBERS else None
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+
+
+def install() -> str:
+    """Put the filter on this thread and all that it starts; returns a description.
+
+    It names this process, so install it after the fork. `no_new_privs` must be set.
+
+    Raises: OSError when the filter is not in force.
+    """
+    if _PROGRAM is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {_MACHINE}")
+    code = _PROGRAM.for_pid(os.getpid())
+    attributes = _FilterProgram(len(code) // _STEP_BYTES, code)
+    libc("prctl", _PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(attributes), 0, 0)
+    _expect_refusal()
+    return _MACHINE
+
+
+def _expect_refusal() -> None:
+    try:
+        os.listxattr("/")  # harmless where it is answered
+    except PermissionError:
+        return
+    raise OSError(errno.EPERM, "accepted by the kernel, and not kept")

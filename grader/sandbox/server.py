@@ -1,0 +1,212 @@
+"""The fork server: import JAX once, then fork a confined child for each request.
+
+It must never touch a device, start a thread or hold anything secret: each child gets its memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from grader.sandbox import confine as walls
+from grader.sandbox.landlock import libc
+from grader.sandbox.paths import readable_paths
+
+ENTRIES = {"learner": "grader.sandbox.learner", "replay": "grader.replay.worker"}
+REQUEST_BYTES = 65536
+FRAMES_FD = 3
+_SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
+
+
+class Server:
+    """Requests in, forks out; it alone reaps its children."""
+
+    def __init__(self, control: socket.socket, readable: tuple[str, ...]) -> None:
+        self._control = control
+        self._readable = readable
+        self._children: dict[int, tuple[int, int]] = {}
+        self._poll = select.poll()
+        self._poll.register(control.fileno(), select.POLLIN)
+
+    def run(self) -> None:
+        """Serve until the coordinator closes its end, then end every child that is left."""
+        while True:
+            for fd, _events in self._poll.poll():
+                if fd == self._control.fileno():
+                    if not self._request():
+                        self._end_all()
+                        return
+                else:
+                    self._reap(fd)
+
+    def _request(self) -> bool:
+        try:
+            data, fds, _flags, _address = socket.recv_fds(self._control, REQUEST_BYTES, 3)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        request = json.loads(data)
+        if request["op"] == "fork":
+            self._fork(request, fds)
+        elif request["op"] == "kill":
+            self._kill(request["id"])
+        return True
+
+    def _fork(self, request: dict[str, Any], fds: list[int]) -> None:
+        # A thread or a started backend would be shared, half alive, by every child.
+        threads = len(os.listdir("/proc/self/task"))
+        if threads != 1:
+            raise SystemExit(f"the fork server has {threads} threads")
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            _child(request, fds, parent, self._readable)
+        for fd in fds:
+            os.close(fd)
+        pidfd = os.pidfd_open(pid)
+        self._children[pidfd] = (request["id"], pid)
+        self._poll.register(pidfd, select.POLLIN)
+        self._tell({"id": request["id"], "pid": pid})
+
+    def _kill(self, child_id: int) -> None:
+        for pidfd, (known, _pid) in self._children.items():
+            if known == child_id:
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+    def _reap(self, pidfd: int) -> None:
+        child_id, pid = self._children.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        _pid, status, usage = os.wait4(pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._tell(
+            {
+                "id": child_id,
+                "code": code if code >= 0 else None,
+                "signal": -code if code < 0 else None,
+                "cpu_s": usage.ru_utime + usage.ru_stime,
+                "peak_bytes": usage.ru_maxrss * 1024,
+            }
+        )
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(message).encode())
+        except OSError:
+            self._end_all()
+            os._exit(0)
+
+    def _end_all(self) -> None:
+        for pidfd in list(self._children):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        deadline = time.monotonic() + 5
+        while self._children and time.monotonic() < deadline:
+            for pidfd in list(self._children):
+                _id, pid = self._children[pidfd]
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    del self._children[pidfd]
+            time.sleep(0.005)
+
+
+def _child(request: dict[str, Any], fds: list[int], parent: int, readable: tuple[str, ...]) -> None:
+    """Arrange the descriptors, confine, run the entry, and never return."""
+    code = 70
+    try:
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signal_number, signal.SIG_DFL)
+        jobs, frames, output = fds
+        # Out of the way first: a pipe may arrive under one of the numbers it must not keep.
+        high = [os.dup(fd) for fd in (jobs, output, output, frames)]
+        while min(high) <= FRAMES_FD:
+            high = [os.dup(fd) for fd in high]
+        for target, fd in enumerate(high):
+            os.dup2(fd, target, inheritable=False)
+        profile = walls.Profile(
+            readable=readable,
+            workdir=request["workdir"],
+            limits=walls.Limits(**request["limits"]),
+            writable_devices=("/dev/null",),
+        )
+        layers = walls.confine(profile, (0, 1, 2, FRAMES_FD), parent)
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
+        sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        serve(ENTRIES[request["entry"]], 0, FRAMES_FD, layers)
+        code = 0
+    except BaseException:  # noqa: BLE001 - whatever happens, the server's loop must not run here
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+
+def serve(entry: str, jobs_fd: int, frames_fd: int, layers: tuple[walls.LayerState, ...]) -> None:
+    """Send the layers that hold as the first frame, then run the entry's `main`."""
+    from grader import wire
+
+    with (
+        open(jobs_fd, "rb", closefd=False) as jobs,
+        open(frames_fd, "wb", closefd=False) as frames,
+    ):
+        told = [{"name": s.name, "on": s.state == "on", "reason": s.reason} for s in layers]
+        frames.write(wire.pack({"t": "layers", "layers": told}))
+        frames.flush()
+        importlib.import_module(entry).main(jobs, frames)
+        frames.flush()
+
+
+def _seal() -> None:
+    """Keep the children, which run as the same user, from reading or tracing this process."""
+    with contextlib.suppress(OSError):
+        libc("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
+        libc("prctl", _SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def main(control_fd: int, forbidden: list[str], cache: str | None) -> None:
+    """Import what the children need, then serve requests on `control_fd`.
+
+    Args:
+        control_fd: a connected SOCK_SEQPACKET socket.
+        forbidden: folders that no child may read.
+        cache: folder of compiled programs that every child may read, None for none.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _seal()
+    import jax
+    import jax.export  # noqa: F401
+
+    importlib.import_module("grader.sandbox.programs")
+    importlib.import_module("grader.sandbox.claims")
+    for entry in ENTRIES.values():
+        importlib.import_module(entry)
+    gc.collect()
+    gc.freeze()
+    control = socket.socket(fileno=control_fd)
+    readable = readable_paths(forbidden)
+    Server(control, (*readable, cache) if cache else readable).run()
+
+
+def main_spawned(entry: str) -> None:
+    """Be one child without a fork server: frames on standard output, prints on standard error."""
+    reason = "this platform starts children without a fork server"
+    layers = tuple(walls.LayerState(name, "off", reason) for name in walls.LAYERS)
+    frames_fd = os.dup(1)
+    os.dup2(2, 1)
+    serve(ENTRIES[entry], 0, frames_fd, layers)
+    sys.stdout.flush()
+    os._exit(0)

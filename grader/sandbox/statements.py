@@ -1,0 +1,220 @@
+"""Run a module one top-level statement at a time, so that what came before a stop still counts.
+
+Runs inside the confined child. It must never let an exception of the learner's end the process.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+MODULE_NAME = "submission"
+MESSAGE_CHARS = 1500
+_FUTURE_FLAGS = {
+    name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+}
+
+
+class CpuLimit(BaseException):
+    """The CPU seconds of this module are used up."""
+
+
+class WallLimit(BaseException):
+    """The wall-clock seconds of this module are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a module stopped before its end; `line` and `frames` are the learner's own."""
+
+    kind: str
+    message: str
+    line: int | None
+    frames: list[str] = field(default_factory=list)
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(source: bytes, filename: str) -> ast.Module | Stop:
+    """Return the module's syntax tree, or the stop that a syntax error is."""
+    try:
+        return ast.parse(source, filename=filename)
+    except SyntaxError as error:
+        detail = {"text": (error.text or "")[:400], "offset": error.offset or 0}
+        return Stop("syntax_error", str(error.msg)[:MESSAGE_CHARS], error.lineno, [], detail)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Stop("syntax_error", f"{type(error).__name__}: {error}"[:MESSAGE_CHARS], None)
+
+
+def bindings(tree: ast.Module) -> dict[str, int]:
+    """Return, for each name bound at module level, the line that binds it last."""
+    lines: dict[str, int] = {}
+    for node in _module_level(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            lines[node.name] = node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            lines[node.id] = node.lineno
+    return lines
+
+
+def _module_level(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+        ):
+            yield from _module_level(child)
+
+
+def new_module(path: str) -> types.ModuleType:
+    """Return an empty module, registered under its name so that dataclasses can find it."""
+    module = types.ModuleType(MODULE_NAME)
+    module.__file__ = path
+    sys.modules[MODULE_NAME] = module
+    return module
+
+
+def run(
+    tree: ast.Module,
+    module: types.ModuleType,
+    filename: str,
+    stop_before: int | None,
+    finished: Callable[[int], None],
+) -> Stop | None:
+    """Execute the statements of `tree` in order; returns why they stopped, None at the end.
+
+    Args:
+        tree: the parsed module.
+        module: where its names go.
+        filename: the name tracebacks show.
+        stop_before: index of the first statement not to run, None for all.
+        finished: told the index of each statement that ran to its end.
+    """
+    flags = 0
+    if ast.get_docstring(tree) is not None:
+        module.__doc__ = ast.get_docstring(tree)
+    for index, statement in enumerate(tree.body):
+        if stop_before is not None and index >= stop_before:
+            break
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                flags |= _FUTURE_FLAGS.get(alias.name, 0)
+        stop = _run_one(statement, module, filename, flags)
+        if stop is not None:
+            return stop
+        finished(index)
+    return None
+
+
+def _run_one(
+    statement: ast.stmt, module: types.ModuleType, filename: str, flags: int
+) -> Stop | None:
+    try:
+        one = ast.Module([statement], type_ignores=[])
+        code = compile(one, filename, "exec", flags=flags, dont_inherit=True)
+        exec(code, module.__dict__)
+    except CpuLimit as error:
+        return _stop("cpu_limit", "", error, filename, statement)
+    except WallLimit as error:
+        return _stop("wall_limit", "", error, filename, statement)
+    except SystemExit as error:
+        return _stop("exited", _exit_text(error), error, filename, statement)
+    except MemoryError as error:
+        return _stop("out_of_memory", describe(error), error, filename, statement)
+    except SyntaxError as error:
+        # Some errors (a `return` outside a function, a bad `nonlocal`) only show when compiling.
+        if error.filename == filename and not learner_lines(error, filename):
+            detail = {"text": (error.text or "")[:400], "offset": error.offset or 0}
+            return Stop("syntax_error", str(error.msg)[:MESSAGE_CHARS], error.lineno, [], detail)
+        return _stop("raised", describe(error), error, filename, statement)
+    except BaseException as error:  # noqa: BLE001 - whatever a stranger raises is data
+        return _stop("raised", describe(error), error, filename, statement)
+    return None
+
+
+def _exit_text(error: SystemExit) -> str:
+    code = error.code
+    return f"exit code {code}" if isinstance(code, int) else "exit with a message" if code else ""
+
+
+def _stop(
+    kind: str, message: str, error: BaseException, filename: str, statement: ast.stmt
+) -> Stop:
+    lines = learner_lines(error, filename)
+    frames = [f"line {line}, in {name}" for line, name in lines][-12:]
+    detail = {"type": type(error).__name__[:80], "denied": _denied(error)}
+    return Stop(kind, message, lines[-1][0] if lines else statement.lineno, frames, detail)
+
+
+def _denied(error: BaseException) -> bool:
+    """Return whether the sandbox refused something on the way to this exception."""
+    seen = 0
+    cause: BaseException | None = error
+    while cause is not None and seen < 8:
+        if isinstance(cause, PermissionError):
+            return True
+        cause, seen = cause.__cause__ or cause.__context__, seen + 1
+    return False
+
+
+def learner_lines(error: BaseException, filename: str) -> list[tuple[int, str]]:
+    """Return line and function of each traceback frame that lies in the learner's file."""
+    found: list[tuple[int, str]] = []
+    step = error.__traceback__
+    while step is not None and len(found) < 1000:
+        if step.tb_frame.f_code.co_filename == filename:
+            found.append((step.tb_lineno, step.tb_frame.f_code.co_name))
+        step = step.tb_next
+    return found
+
+
+def describe(error: BaseException) -> str:
+    """Return `Type: message`, whatever the exception's own methods do."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 - a lying __str__ must not end the child
+        text = "(its message cannot be shown)"
+    return f"{type(error).__name__}: {text}"[:MESSAGE_CHARS]
+
+
+@contextlib.contextmanager
+def limits(wall_s: float) -> Iterator[None]:
+    """Turn SIGXCPU and the wall clock into exceptions while the learner's statements run.
+
+    Effects: sets signal handlers and an interval timer; the coordinator's own deadline still
+    holds when learner code undoes them. Does nothing where the signals do not exist.
+    """
+    if not hasattr(signal, "SIGXCPU"):
+        yield
+        return
+
+    def on_cpu(_number: int, _frame: object) -> None:
+        raise CpuLimit
+
+    def on_wall(_number: int, _frame: object) -> None:
+        raise WallLimit
+
+    signal.signal(signal.SIGXCPU, on_cpu)
+    signal.signal(signal.SIGALRM, on_wall)
+    signal.setitimer(signal.ITIMER_REAL, wall_s, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+
+def end(code: int = 0) -> None:
+    """Leave at once: no atexit handler, no thread and no finalizer of the learner's runs."""
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

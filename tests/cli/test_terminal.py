@@ -1,0 +1,209 @@
+"""What a terminal shows of a receipt: everything needed, in any width, and no text that acts."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from grader.cli.terminal import show_receipt, spinner
+from grader.receipt.store import Written
+from grader.records.receipt import OutcomePart, Receipt, SourceLine
+from tests.receipt import factory
+
+RECEIPTS = {
+    "passed": factory.passed(),
+    "failed": factory.failed(),
+    "error": factory.error(),
+    "undecided": factory.undecided(),
+}
+WRITTEN = Written(
+    Path("receipts/distributed-03/my_solution.json"),
+    Path("receipts/distributed-03/my_solution.md"),
+    Path("receipts/distributed-03/my_solution.html"),
+    "The earlier receipt is kept as history/my_solution.2026-03-01T10-20-30Z.json.",
+)
+
+
+def shown(receipt: Receipt, written: Written | None = WRITTEN, **options: Any) -> str:
+    encoding = options.pop("encoding", "utf-8")
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    given = {
+        "_environ": {},
+        "width": 80,
+        "markup": False,
+        "emoji": False,
+        "highlight": False,
+        **options,
+    }
+    show_receipt(Console(file=file, **given), receipt, written)
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("name", RECEIPTS)
+def test_each_check_takes_one_line_with_mark_word_and_points(name: str) -> None:
+    lines = shown(RECEIPTS[name]).splitlines()
+    marks = {"passed": "✓ passed", "failed": "✗ failed", "undecided": "? undecided"}
+    for check in RECEIPTS[name].checks:
+        found = [line for line in lines if re.search(rf"\b{check.id} +{check.points}/", line)]
+        assert len(found) == 1
+        assert found[0].startswith(marks[check.status])
+        assert f"{check.points}/{check.max_points}" in found[0]
+
+
+def test_a_failed_check_says_what_was_observed_which_mistake_and_what_to_try() -> None:
+    text = flat(shown(RECEIPTS["failed"]))
+    check = RECEIPTS["failed"].checks[2]
+    assert f"observed {check.message}" in text
+    assert f"mistake {check.mistake_title}" in text
+    assert f"try {check.hint}" in text
+    assert "line 41 return jax.lax.psum(local_contribution(x, y, w), 'data')" in text
+
+
+def test_every_part_that_did_not_pass_is_told() -> None:
+    text = flat(shown(RECEIPTS["failed"]))
+    assert "`budget` counts bits in 3 of 3 rows collectives has not passed." in text
+
+
+def test_a_passed_check_says_no_more_than_its_line() -> None:
+    lines = shown(RECEIPTS["passed"]).splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("✓"))
+    assert all(line.startswith("✓") for line in lines[first : first + 7])
+
+
+def test_a_stopped_module_shows_where_it_stopped_in_the_learners_own_lines() -> None:
+    text = flat(shown(RECEIPTS["error"]))
+    assert "Raised at line 57 ValueError: shapes (2,) and (8,) cannot be added" in text
+    assert 'File "my_solution.py", line 52, in step return 0.9 * v + g' in text
+    assert "try Slice the gradient" in text
+
+
+def test_a_finished_module_has_no_word_about_its_end() -> None:
+    assert "ran to its end" not in shown(RECEIPTS["passed"])
+
+
+@pytest.mark.parametrize("name", RECEIPTS)
+def test_the_total_and_the_receipts_places_are_shown(name: str) -> None:
+    receipt = RECEIPTS[name]
+    text = shown(receipt)
+    assert f"{receipt.points} of {receipt.max_points} points" in text
+    assert "Tracked separately, no points:" in text
+    for path in (WRITTEN.html, WRITTEN.md, WRITTEN.json):
+        assert str(path) in text
+    assert WRITTEN.message in flat(text)
+
+
+def test_an_undecided_grade_is_not_the_submissions_fault() -> None:
+    text = flat(shown(RECEIPTS["undecided"]))
+    assert "The submission is not to blame." in text
+    assert "nothing was taken away" in text
+    assert "points so far" in text
+
+
+def test_what_is_said_of_several_checks_is_said_once() -> None:
+    text = flat(shown(RECEIPTS["undecided"]))
+    assert text.count(RECEIPTS["undecided"].checks[0].message) == 1
+    assert text.count("the same as above") == 6
+
+
+def test_nothing_is_said_of_receipts_that_were_not_written() -> None:
+    assert "receipts/" not in shown(RECEIPTS["passed"], None)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("name", RECEIPTS)
+def test_lines_fit_the_terminal(name: str, width: int) -> None:
+    for line in shown(RECEIPTS[name], None, width=width).splitlines():
+        assert len(line) <= width
+        assert line == line.rstrip()
+
+
+def test_a_path_is_never_broken() -> None:
+    deep = Path("/" + "/".join(["a-folder-with-a-name"] * 12) + "/my_solution.html")
+    assert str(deep) in shown(RECEIPTS["passed"], Written(None, None, deep, ""), width=60)
+
+
+def test_colour_is_for_terminals_alone() -> None:
+    assert "\x1b" not in shown(RECEIPTS["failed"])
+    terminal: dict[str, Any] = {"force_terminal": True, "color_system": "standard"}
+    assert "\x1b[31m" in shown(RECEIPTS["failed"], **terminal)
+    assert not re.search(r"\x1b\[[\d;]*3\dm", shown(RECEIPTS["failed"], no_color=True, **terminal))
+
+
+def test_no_color_in_the_environment_is_honoured() -> None:
+    code = "import grader.cli.terminal as t; print(t.make_console().no_color)"
+    for setting, expected in (({"NO_COLOR": "1"}, "True"), ({}, "False")):
+        clean = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        ended = subprocess.run(
+            [sys.executable, "-c", code], env={**clean, **setting}, capture_output=True, check=True
+        )
+        assert ended.stdout.decode().strip() == expected
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "cp437"])
+@pytest.mark.parametrize("name", RECEIPTS)
+def test_a_terminal_without_our_signs_gets_plain_ones(name: str, encoding: str) -> None:
+    text = shown(RECEIPTS[name], encoding=encoding)
+    plain = {"passed": "+ passed", "failed": "x failed", "undecided": "? undecided"}
+    for check in RECEIPTS[name].checks:
+        assert plain[check.status] in text
+
+
+def test_a_learners_text_in_a_narrow_encoding_is_spelled_out() -> None:
+    text = shown(factory.passed(notes=["Σ x · 勾配 …"]), encoding="ascii")
+    assert "\\u03a3 x - \\u52fe\\u914d ..." in flat(text)
+
+
+def test_a_learners_text_is_never_markup_or_a_control_sequence() -> None:
+    evil = "[red]x[/red] [link=http://evil.example]y[/link] :smile: \x1b[2J\x1b]0;t\x07\r\u202eok"
+    checks = [
+        factory.finding(
+            "values", status="failed", message=evil, mistake="m", mistake_title=evil, line=3,
+            hint=evil,
+        )
+    ]  # fmt: skip
+    outcome = OutcomePart(
+        kind="raised", message=evil, line=3, next_step=evil, traceback=[evil + "\nx"]
+    )
+    receipt = factory.error(
+        checks=checks, outcome=outcome, notes=[evil], source_lines=[SourceLine(line=3, text=evil)]
+    )
+    text = shown(receipt)
+    assert text.replace("\n", "").isprintable()
+    assert "[red]x[/red]" in text
+    assert ":smile:" in text
+    assert "␛[2J" in text
+    assert "\\u202e" in text
+
+
+def test_a_message_cannot_pass_for_lines_of_ours() -> None:
+    checks = [factory.finding("values", status="failed", message="no\n\nPassed: 100 of 100 points")]
+    text = shown(factory.failed(checks=checks))
+    assert not re.search(r"(?m)^Passed:", text)
+
+
+def test_a_spinner_shows_nothing_when_not_on_a_terminal() -> None:
+    file = io.StringIO()
+    with spinner(Console(file=file), "grading"):
+        pass
+    assert file.getvalue() == ""
+
+
+def test_a_spinner_names_what_is_going_on_on_a_terminal() -> None:
+    file = io.StringIO()
+    with spinner(Console(file=file, force_terminal=True), "grading my_solution.py"):
+        pass
+    assert "grading my_solution.py" in file.getvalue()

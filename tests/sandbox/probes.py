@@ -1,0 +1,175 @@
+"""What a confined child must not manage, by name: each act raises OSError or tells what it got.
+
+Acts aim at the process that forked them with signal 0 and empty arguments, so that a missing
+refusal is seen and does no harm.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.sandbox.landlock import libc
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Where an act happens: the forking process and the directories around the child."""
+
+    parent: int
+    workdir: str
+    outside: str
+
+
+Act = Callable[[Scene], object]
+
+FILES: dict[str, Act] = {
+    "read_outside": lambda s: Path(s.outside, "canary").read_text(),
+    "list_outside": lambda s: os.listdir(s.outside),
+    "list_root": lambda s: os.listdir("/"),
+    "read_parent_memory": lambda s: os.open(f"/proc/{s.parent}/mem", os.O_RDONLY),
+    "read_parent_environment": lambda s: Path(f"/proc/{s.parent}/environ").read_bytes(),
+    "read_through_link": lambda s: Path(s.workdir, "way-out").read_text(),
+    "read_through_proc_root": lambda s: os.listdir("/proc/self/root/"),
+    "write_in_workdir": lambda s: Path(s.workdir, "new").write_text("x"),
+    "overwrite_in_workdir": lambda s: os.open(f"{s.workdir}/present", os.O_WRONLY),
+    "truncating_open": lambda s: os.open(f"{s.workdir}/present", os.O_RDONLY | os.O_TRUNC),
+    "unnamed_file": lambda s: os.open(s.workdir, os.O_WRONLY | os.O_TMPFILE),
+    "temporary_file": lambda s: tempfile.mkstemp(),
+    "make_directory": lambda s: os.mkdir(f"{s.workdir}/new"),
+    "remove_file": lambda s: os.unlink(f"{s.workdir}/present"),
+    "rename": lambda s: os.rename(f"{s.workdir}/present", f"{s.workdir}/moved"),
+    "symlink": lambda s: os.symlink("/", f"{s.workdir}/new"),
+    "link": lambda s: os.link(f"{s.workdir}/present", f"{s.workdir}/new"),
+    "fifo": lambda s: os.mkfifo(f"{s.workdir}/new"),
+    "shm_open": lambda s: os.open(f"/dev/shm/{s.parent}", os.O_RDWR | os.O_CREAT),
+    "execute_program": lambda s: os.execv("/usr/bin/env", ["env"]),
+}
+
+
+def _fork(scene: Scene) -> int:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+def _socket(family: int, kind: int) -> str:
+    with socket.socket(family, kind) as made:
+        return str(made)
+
+
+def _connect(scene: Scene) -> None:
+    with socket.socket() as made:
+        made.connect(("127.0.0.1", 9))
+
+
+def _bind(scene: Scene) -> None:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+
+
+def _own_signal_through_owner(scene: Scene) -> int:
+    reading, _ = os.pipe()
+    return libc("fcntl", reading, 8, scene.parent)  # F_SETOWN
+
+
+def _raw(number: int, *arguments: int | bytes) -> Act:
+    """A system call of x86-64 by its number."""
+    return lambda scene: libc("syscall", number, *arguments)
+
+
+def _at_parent(number: int, *arguments: int) -> Act:
+    """A system call of x86-64 whose first argument is the parent's pid."""
+    return lambda scene: libc("syscall", number, scene.parent, *arguments)
+
+
+def _old_gate(scene: Scene) -> None:
+    """The getpid of 32-bit x86, through its own gate: mov eax, 20; int 0x80; cdqe; ret."""
+    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(b"\xb8\x14\x00\x00\x00\xcd\x80\x48\x98\xc3")
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    answer = ctypes.CFUNCTYPE(ctypes.c_long)(address)()
+    if answer < 0:
+        raise OSError(-answer, os.strerror(-answer))
+
+
+PROCESSES: dict[str, Act] = {
+    "fork": _fork,
+    "vfork": lambda s: subprocess.run([sys.executable, "-c", ""], check=True),
+    "exec": lambda s: os.execv("/nonexistent", ["nonexistent"]),
+    "clone3": _raw(435, bytes(88), 88),
+    "clone_new_namespace": _raw(56, 0x10000000 | 17, 0, 0, 0, 0),
+    "kill_parent": lambda s: os.kill(s.parent, 0),
+    "kill_group": lambda s: os.kill(0, 0),
+    "kill_everyone": lambda s: os.kill(-1, 0),
+    "tgkill_parent": lambda s: libc("syscall", 234, s.parent, s.parent, 0),
+    "tkill_parent": _at_parent(200, 0),
+    "queue_signal_to_parent": _at_parent(129, 0, 0),
+    "pidfd_open_parent": _at_parent(434, 0),
+    "signal_owner_is_parent": _own_signal_through_owner,
+    "prlimit_parent": lambda s: resource.prlimit(s.parent, resource.RLIMIT_CPU),
+    "pin_parent": lambda s: os.sched_setaffinity(s.parent, os.sched_getaffinity(s.parent)),
+    "schedule_parent": lambda s: os.sched_setscheduler(s.parent, 0, os.sched_param(0)),
+    "renice_user": lambda s: os.setpriority(os.PRIO_USER, 0, 0),
+    "ptrace": _raw(101, 0, 0, 0, 0),
+    "read_parent_pages": _at_parent(310, 0, 0, 0, 0, 0),
+    "outlive_parent": lambda s: libc("prctl", 1, 0, 0, 0, 0),
+    "become_dumpable": lambda s: libc("prctl", 4, 1, 0, 0, 0),
+    "new_session": lambda s: os.setpgid(0, 0),
+}
+
+KERNEL: dict[str, Act] = {
+    "mount": _raw(165, 0, 0, 0, 0, 0),
+    "umount": _raw(166, b"/nonexistent", 0),
+    "unshare": _raw(272, 0x10000000),
+    "setns": _raw(308, -1, 0),
+    "chroot": lambda s: os.chroot("/nonexistent"),
+    "keyctl": _raw(250, 0, -3, 0),
+    "io_uring_setup": _raw(425, 1, 0),
+    "memfd_create": _raw(319, b"probe", 0),
+    "memfd_secret": _raw(447, 0),
+    "bpf": _raw(321, 0, 0, 0),
+    "userfaultfd": _raw(323, 1),
+    "perf_event_open": _raw(298, 0, 0, -1, -1, 0),
+    "shmget": _raw(29, 0, 4096, 0o1600),
+    "msgget": _raw(68, 0, 0o1600),
+    "mq_open": _raw(240, b"probe", 0),
+    "personality": _raw(135, 0x0040000),
+    "seccomp_again": _raw(317, 2, 0, 0),
+    "open_by_handle": _raw(304, -1, 0, 0),
+    "inotify": _raw(294, 0),
+    "sync_disks": _raw(162),
+    "x32_getpid": _raw(0x40000000 | 39),
+    "unknown_call": _raw(1000),
+    "old_gate": _old_gate,
+    "terminal_input": lambda s: libc("ioctl", 0, 0x5412, b"x"),  # TIOCSTI
+    "chmod": lambda s: os.chmod(f"{s.workdir}/present", 0o600),
+    "chown": lambda s: os.chown(f"{s.workdir}/present", os.getuid(), os.getgid()),
+    "touch": lambda s: os.utime(f"{s.workdir}/present"),
+    "set_attribute": lambda s: os.setxattr(f"{s.workdir}/present", "user.x", b"x"),
+    "truncate": lambda s: os.truncate(f"{s.workdir}/present", 0),
+    "mknod": lambda s: os.mknod(f"{s.workdir}/new"),
+}
+
+NETWORK: dict[str, Act] = {
+    "connect": _connect,
+    "bind": _bind,
+    "tcp_socket": lambda s: _socket(socket.AF_INET, socket.SOCK_STREAM),
+    "udp_socket": lambda s: _socket(socket.AF_INET, socket.SOCK_DGRAM),
+    "unix_socket": lambda s: _socket(socket.AF_UNIX, socket.SOCK_STREAM),
+    "netlink_socket": lambda s: _socket(socket.AF_NETLINK, socket.SOCK_RAW),
+    "socketpair": lambda s: socket.socketpair(),
+}
+
+FORBIDDEN = {**FILES, **PROCESSES, **KERNEL, **NETWORK}

@@ -1,0 +1,201 @@
+"""All layers together, on the process that the fork server makes: nothing leaves, JAX works."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from grader.sandbox.confine import LAYERS, REQUIRED, LayerState, level, probe
+from tests.sandbox import jax_probes, probes, wanted_probes
+from tests.sandbox.confined import ENVIRONMENT, USERS, Confined
+
+
+@functools.cache
+def machine_level() -> str:
+    return level(probe())
+
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="confinement needs Linux")
+REFUSALS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EXDEV}
+
+
+@functools.cache
+def can_read_interpreter(uid: int) -> bool:
+    with Confined(uid, layers="none") as child:
+        return child.ask("read_the_interpreter").outcome == "done"
+
+
+@pytest.fixture(scope="module", params=USERS, ids=lambda uid: f"uid{uid}")
+def child(request: pytest.FixtureRequest) -> Iterator[Confined]:
+    if machine_level() != "full":
+        pytest.skip(f"this machine gives {probe()}")
+    with Confined(request.param, with_jax=True) as confined:
+        yield confined
+
+
+@needs_linux
+@pytest.mark.parametrize("act", probes.FORBIDDEN)
+def test_a_forbidden_act_is_refused(child: Confined, act: str) -> None:
+    answer = child.ask(act)
+    assert (answer.outcome, answer.errno in REFUSALS) == ("refused", True), answer
+
+
+@needs_linux
+@pytest.mark.parametrize("act", ["raise_hard_limit", "read_the_grader"])
+def test_limits_and_the_grader_itself_are_out_of_reach(child: Confined, act: str) -> None:
+    assert child.ask(act).outcome in ("refused", "raised")
+
+
+@needs_linux
+@pytest.mark.parametrize("act", wanted_probes.WANTED)
+def test_an_ordinary_act_works(child: Confined, act: str) -> None:
+    assert child.ask(act).outcome == "done"
+
+
+@needs_linux
+@pytest.mark.parametrize("act", jax_probes.ACTS)
+def test_what_a_lesson_does_with_jax_works(child: Confined, act: str) -> None:
+    if not can_read_interpreter(child.uid):
+        pytest.skip(f"the interpreter is not readable by user {child.uid}")
+    answer = child.ask(act)
+    assert answer.outcome == "done", answer
+
+
+@needs_linux
+def test_jax_starts_well_within_the_memory_limit(child: Confined) -> None:
+    if not can_read_interpreter(child.uid):
+        pytest.skip(f"the interpreter is not readable by user {child.uid}")
+    used = child.ask("address_space").value
+    assert used["limit_mib"] == 3072
+    assert used["peak_mib"] < used["limit_mib"]
+
+
+@needs_linux
+def test_memory_beyond_the_limit_is_a_memory_error(child: Confined) -> None:
+    assert child.ask("too_much_memory").value == "MemoryError"
+
+
+@needs_linux
+def test_the_child_stands_alone_and_as_itself(child: Confined) -> None:
+    answer = child.ask("where_it_stands")
+    stands = answer.value
+    assert stands["leads_session"]
+    assert stands["signal_at_death"] == signal.SIGKILL
+    assert stands["hard_cpu_s"] == 32
+    assert stands["user"] == child.uid
+    assert os.path.basename(stands["directory"]) == "work"
+    assert stands["descriptors"][:3] == [0, 1, 2]
+    assert len(stands["descriptors"]) == 4
+
+
+@needs_linux
+def test_every_layer_is_reported_in_order(child: Confined) -> None:
+    states = child.ask("isatty").layers
+    assert tuple(state.name for state in states) == LAYERS
+    assert level(states) == "full"
+
+
+@needs_linux
+def test_cpu_seconds_are_limited() -> None:
+    with Confined(os.getuid(), cpu_s=1) as child:
+        answer = child.ask("spin")
+    assert (answer.outcome, answer.value) == ("died", -signal.SIGXCPU)
+
+
+_SCRIPT = """
+import os, sys, threading
+from grader.sandbox.confine import Profile, confine, level
+def states(**how):
+    return confine(Profile((), "/"), (0, 1, 2), **how)
+"""
+
+
+def started(script: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _SCRIPT + script]
+    return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+
+
+@needs_linux
+@pytest.mark.parametrize("uid", USERS)
+def test_the_child_ends_with_its_parent(uid: int) -> None:
+    with started(f"""
+if {uid} != os.getuid():
+    os.setuid({uid})
+if os.fork() == 0:
+    states(parent_pid=os.getppid())
+    print("confined", flush=True)
+threading.Event().wait()
+""") as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "confined\n"
+        parent.kill()
+        # The child holds the other end too: the end of the stream is the end of both.
+        assert parent.stdout.read() == ""
+
+
+@needs_linux
+def test_a_parent_that_died_before_is_noticed() -> None:
+    with started("""
+child = os.fork()
+if child == 0:
+    states(parent_pid=os.getpid())
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""") as parent:
+        assert parent.stdout is not None
+        assert int(parent.stdout.read()) == -signal.SIGKILL
+
+
+@needs_linux
+def test_layers_that_miss_a_running_thread_are_off() -> None:
+    with started("""
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+made = states()
+print(level(made), *(state.name for state in made if state.state == "off"), flush=True)
+os._exit(0)
+""") as process:
+        assert process.stdout is not None
+        grade, *off = process.stdout.read().split()
+    assert grade == "partial"
+    assert {"capabilities", "no_new_privs", "landlock", "seccomp"} <= set(off)
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_elsewhere_every_layer_is_off_with_the_reason(platform: str) -> None:
+    script = f"""
+import contextlib, ctypes, dataclasses, functools, json, pathlib, signal, struct, sys, tempfile
+import platform, typing
+sys.platform, ctypes.CDLL = {platform!r}, None
+if sys.platform == "win32":
+    sys.modules["resource"] = sys.modules["fcntl"] = None
+from grader.sandbox import confine as module
+made = module.confine(module.Profile((), "/")) + module.probe()
+print(module.level(made), *{{f"{{state.state}}: {{state.reason}}" for state in made}}, sep=", ")
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script], env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == f"none, off: needs Linux, this is {platform}\n"
+
+
+def test_the_level_names_what_is_missing() -> None:
+    def states(on: set[str]) -> list[LayerState]:
+        return [LayerState(name, "on" if name in on else "off") for name in LAYERS]
+
+    assert level(states(set(REQUIRED))) == "full"
+    assert level(states(set(REQUIRED) - {"seccomp"})) == "partial"
+    assert level(states({"namespaces", "session"})) == "none"
+
+
+@needs_linux
+def test_the_probe_leaves_this_process_as_it_was() -> None:
+    before = os.listdir("/")
+    assert tuple(state.name for state in probe()) == LAYERS
+    assert os.listdir("/") == before
