@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from grader import compare
 from grader.catalog.models import Mistake, Rubric
+from grader.errors import ContentProblem
 from grader.records.evidence import Claim, Evidence, Program
 from grader.records.finding import Finding, Item, Source, Status
 from grader.records.observation import Observation
 from grader.records.truth import Array, Truth
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+_EMPTY = ("NoneType", "ellipsis")
+_FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
+_TRY_IT = "call it on the lesson's own x, y and w, look at the whole error, and mend that line"
+_PURE = "compute with jax.numpy and jax.lax only; take prints and NumPy out of the program"
 _CAUSES = {
-    "host_code": "it computes with NumPy or Python on the host, so it is not a pure JAX program",
-    "callback": "it calls back into Python, so it is not a pure JAX program",
-    "unfilled": "it is not filled in yet",
-    "signature": "it does not take the arguments it is called with",
-    "result": "it does not return one array",
-    "size": "it is too large",
-    "stuck": "exporting it did not come to an end",
+    "host_code": ("it computes on the host, so it is not a pure JAX program", _PURE),
+    "callback": ("it calls back into Python, so it is not a pure JAX program", _PURE),
+    "unfilled": ("it is not filled in yet", _FILL_IN),
+    "signature": (
+        "it does not take the arguments it is called with",
+        "give it the parameters that the prompt names, in that order",
+    ),
+    "result": ("it does not give one array", "return the array alone"),
+    "size": ("it is too large", "remove large constants from the program"),
+    "stuck": (
+        "exporting it did not come to an end",
+        "look for a loop or an exit inside the function, or for a patched library",
+    ),
+}
+_FATE_HINTS = {
+    "deadlock": "every device must run the same collectives: move them out of a cond or an if",
+    "cpu_limit": "look for a loop in the program that does not end",
+    "wall_limit": "look for a loop in the program that does not end",
+    "crashed": "look for sizes that grew, and for calls that are not plain JAX",
+    "refused": "use jax.numpy and jax.lax only, on the four devices given",
 }
 
 
@@ -51,13 +72,32 @@ class Case:
 
 @dataclass(frozen=True)
 class Decision:
-    """One item decided: its status, a sentence, a mistake where one matches, and evidence."""
+    """One item decided: its status, a sentence, and a mistake where one matches.
+
+    `hint` is what to try where the check's own hint would miss the point.
+    """
 
     status: Status
     message: str
     mistake: str | None = None
     line: int | None = None
     source: Source = "replayed"
+    hint: str = ""
+
+
+def known(table: Mapping[Key, Value], key: Key, function: str) -> Value:
+    """Return what the oracle says of `key`.
+
+    Raises:
+        ContentProblem: its `function` gives nothing for a key that the rubric asks about.
+    """
+    if key not in table:
+        raise ContentProblem(
+            f"oracle.py: {function}() gives nothing for {key!r}, which rubric.toml asks about",
+            where="oracle.py",
+            next_step="add it there, or take it out of the rubric",
+        )
+    return table[key]
 
 
 def absent(case: Case, name: str) -> Decision | None:
@@ -65,23 +105,31 @@ def absent(case: Case, name: str) -> Decision | None:
     program = case.evidence.programs.get(name) or Program(name, "missing")
     line = program.line or case.line(name)
     if program.status == "missing":
-        return Decision("failed", not_defined(case, name), line=line)
+        return undefined(case, name)
     if program.status == "not_callable":
-        what = "still empty" if program.reason in ("NoneType", "ellipsis") else "not a function"
-        message = f"`{name}` is {what} (it is a {program.reason})"
-        return Decision("failed", message, line=line)
+        if program.reason in _EMPTY:
+            return Decision("failed", f"`{name}` is still empty", line=line, hint=_FILL_IN)
+        message = f"`{name}` is not a function (it is a {program.reason})"
+        hint = f"bind {name} to the program itself, not to a result of calling it"
+        return Decision("failed", message, line=line, hint=hint)
     if program.status == "refused":
-        cause = _CAUSES.get(program.cause, "it could not be exported")
-        reason = f": {program.reason}" if program.reason else ""
-        host = "host-round-trip" if program.cause in ("host_code", "callback") else None
-        return Decision("failed", f"`{name}`: {cause}{reason}", host, line)
+        return _refused(name, program, line)
     seen = case.observations.get(name)
     if seen is None or seen.fate == "undecided":
         why = seen.reason if seen else "it was not replayed"
         return Decision("undecided", f"`{name}` could not be judged: {why}")
     if not seen.replayed:
-        return Decision("failed", f"`{name}`: {_fate(seen)}", line=line)
+        return Decision(
+            "failed", f"`{name}`: {_fate(seen)}", line=line, hint=_FATE_HINTS[seen.fate]
+        )
     return None
+
+
+def _refused(name: str, program: Program, line: int | None) -> Decision:
+    cause, hint = _CAUSES.get(program.cause, ("it could not be exported", _TRY_IT))
+    reason = f": {program.reason}" if program.reason else ""
+    host = "host-round-trip" if program.cause in ("host_code", "callback") else None
+    return Decision("failed", f"`{name}`: {cause}{reason}", host, line, hint=hint)
 
 
 def _fate(seen: Observation) -> str:
@@ -96,20 +144,30 @@ def _fate(seen: Observation) -> str:
     return sentences.get(seen.fate, seen.fate) + reason
 
 
-def not_defined(case: Case, name: str) -> str:
+def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
     """Say that a name is missing, with the nearest one there is and the reason if known."""
     outcome = case.evidence.outcome
-    hidden = case.evidence.hidden_in
-    if hidden:
-        return f"`{name}` is not visible: everything sits inside {hidden}()"
-    text = f"`{name}` is not defined"
+    if case.evidence.hidden_in:
+        inside = f"{case.evidence.hidden_in}()"
+        message = f"`{name}` is not visible: everything sits inside {inside}"
+        hint = f"move the definitions out of {inside} to module level"
+        return Decision("failed", message, source=source, hint=hint)
+    message = f"`{name}` is not defined"
     close = difflib.get_close_matches(name, case.evidence.names, n=1, cutoff=0.75)
+    if outcome.kind == "syntax_error":
+        hint = "mend what is said above first: nothing of the file could run"
+        return Decision("failed", message, source=source, hint=hint)
     if close:
-        return f"{text}; did you mean your `{close[0]}`?"
-    if outcome.kind not in ("finished", "syntax_error"):
+        near, line = close[0], case.line(close[0])
+        told = f"{message}; did you mean your `{near}`?"
+        return Decision("failed", told, None, line, source, f"call it {name}, exactly so")
+    if outcome.kind != "finished":
         where = f" at line {outcome.line}" if outcome.line else ""
-        return f"{text}: the module stopped{where} before it"
-    return text
+        told = f"{message}: the module stopped{where} first"
+        hint = "mend what is said above; the rest of the file did not run"
+        return Decision("failed", told, source=source, hint=hint)
+    hint = "define it at module level, as the starter has it" if case.evidence.names else _FILL_IN
+    return Decision("failed", message, source=source, hint=hint)
 
 
 def claim(case: Case, name: str) -> Claim:
@@ -125,8 +183,12 @@ def as_array(found: Claim) -> Array | None:
         return np.asarray(found.value)
     if found.kind in ("number", "list"):
         try:
-            listed = np.asarray(found.value, dtype=np.float64)
-        except (TypeError, ValueError):
+            # NumPy would read the numbers that strings spell.
+            listed = np.asarray(found.value)
+            if listed.dtype.kind not in "biuf":
+                return None
+            listed = listed.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
             return None
         return listed if np.all(np.isfinite(listed)) else None
     return None
@@ -135,7 +197,8 @@ def as_array(found: Claim) -> Array | None:
 def as_number(found: Claim) -> float | None:
     """Return a claim as one finite number: a scalar of any kind, or a one-element array."""
     if found.kind == "number":
-        return None if isinstance(found.value, bool) else float(found.value)
+        number = np.nan if isinstance(found.value, bool) else float(found.value)
+        return number if np.isfinite(number) else None
     values = as_array(found)
     if values is None or values.size != 1 or not np.isrealobj(values):
         return None
@@ -153,5 +216,6 @@ def item(spec_id: str, points: int, decision: Decision) -> Item:
         source=decision.source,
         message=decision.message,
         mistake=decision.mistake,
+        hint=decision.hint,
         line=decision.line,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 import tokenize
 from collections.abc import Iterable
@@ -18,6 +19,8 @@ from grader.records.submission import Submission
 
 MOST_BYTES = 16 * 1024 * 1024
 _UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Legal inside a Python string, but a file that cannot be decoded and has these is no text.
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -27,28 +30,36 @@ def read(path: str) -> Submission:
     Raises:
         UsageProblem: there is no readable file; nothing was graded.
     """
-    place = Path(path)
+    place, shown = Path(path), _shown(path)
+    if not path:
+        raise UsageProblem("the file has an empty name", next_step="name one .py file")
     try:
         if place.is_symlink() and not place.exists():
             raise UsageProblem(
-                f"{path} is a link to nowhere", next_step="name the file it should point to"
+                f"{shown} is a link to nowhere", next_step="name the file it should point to"
             )
         if place.is_dir():
             raise UsageProblem(
-                f"{path} is a folder", next_step="name one file; a folder cannot be graded yet"
+                f"{shown} is a folder", next_step="name one file; a folder cannot be graded yet"
             )
         if place.exists() and not place.is_file():
-            raise UsageProblem(f"{path} is no ordinary file", next_step="name a .py file")
+            raise UsageProblem(f"{shown} is no ordinary file", next_step="name a .py file")
         with place.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        raise UsageProblem(f"there is no file {path}", next_step=_nearby(place)) from None
+        raise UsageProblem(f"there is no file {shown}", next_step=_nearby(place)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageProblem(
-            f"{path} cannot be read: {reason}", next_step="check its name and permissions"
+            f"{shown} cannot be read: {reason}", next_step="check its name and permissions"
         ) from error
-    return Submission(place.name, path, raw)
+    # A name need not be text, but a receipt is: its bytes that are none are replaced.
+    return Submission(os.fsencode(place.name).decode("utf-8", "replace"), path, raw)
+
+
+def _shown(path: str) -> str:
+    """Return the name as a message shows it: a line end or an escape sequence spelled out."""
+    return path if path.isprintable() else repr(path)
 
 
 def _nearby(path: Path) -> str:
@@ -59,7 +70,11 @@ def _nearby(path: Path) -> str:
     except OSError:
         names = []
     close = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    return f"did you mean {path.parent / close[0]}?" if close else "check the name and the folder"
+    return (
+        f"did you mean {_shown(str(path.parent / close[0]))}?"
+        if close
+        else "check the name and the folder"
+    )
 
 
 def problem(submission: Submission) -> Outcome | None:
@@ -101,26 +116,37 @@ def _looks_utf16(raw: bytes) -> bool:
 
 
 def _undecodable(name: str, raw: bytes) -> Outcome | None:
+    encoding, complaint = _encoding(raw)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
+        control = _CONTROL.search(raw)
+        if control is not None:
+            return _refused(
+                f"{name} holds bytes that no text has (0x{control[0].hex()}): it is no text file",
+                "grade the .py file itself, not a compiled or packed one",
+                line,
+            )
         return _refused(
             f"{name}, line {line}: the byte 0x{raw[error.start]:02x} is not {error.encoding}",
             "save it as UTF-8, or say its encoding in the first line: # -*- coding: latin-1 -*-",
             line,
         )
-    except SyntaxError as error:
-        if raw[:1] >= b"\xff" or not raw[:200].isascii():
-            return _refused(
-                f"{name} is not UTF-8 text ({error.msg})",
-                "save it as UTF-8, or say its encoding in the first line: "
-                "# -*- coding: latin-1 -*-",
-                1,
-            )
-        return _refused(f"{name}: {error.msg}", "correct the coding line at the top", 1)
+    except (LookupError, UnicodeError) as error:
+        complaint = str(error)
+    if complaint:
+        return _refused(f"{name}: {complaint}", "correct the coding line at the top", 1)
     return None
+
+
+def _encoding(raw: bytes) -> tuple[str, str]:
+    """Return the encoding that Python would take, and what is wrong with its coding line."""
+    try:
+        return tokenize.detect_encoding(io.BytesIO(raw).readline)[0], ""
+    except SyntaxError as error:
+        # Either the coding line names nothing known, or the first lines are not UTF-8.
+        return "utf-8", error.msg
 
 
 def is_empty(submission: Submission) -> bool:
@@ -137,9 +163,9 @@ def lines(submission: Submission, wanted: Iterable[int | None]) -> dict[int, str
     if not numbers:
         return {}
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(submission.raw).readline)
-    except SyntaxError:
-        encoding = "utf-8"
-    text = submission.raw.decode(encoding, "replace").removeprefix("\ufeff")
+        text = submission.raw.decode(_encoding(submission.raw)[0], "replace")
+    except (LookupError, UnicodeError):
+        text = submission.raw.decode("utf-8", "replace")
+    text = text.removeprefix("\ufeff")
     every = _NEWLINE.split(text)
     return {n: every[n - 1][:400] for n in numbers if n <= len(every)}

@@ -10,6 +10,7 @@ import base64
 import json
 import math
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import WireProblem
@@ -29,6 +30,10 @@ DTYPES = frozenset(
     + ["float16", "float32", "float64", "complex64", "complex128"]
 )
 ARRAY_BYTES = 4 * 1024 * 1024
+# More than any honest frame has; each costs the reader far more memory than it takes in a frame.
+VALUES = 500_000
+DIGITS = 100
+MOST = 1e100
 
 
 def pack(message: dict[str, Any]) -> bytes:
@@ -47,14 +52,37 @@ def _refuse_constant(text: str) -> float:
     raise WireProblem(f"{text} is not JSON")
 
 
+def _finite(text: str) -> float:
+    # JSON has no infinity, but 1e999 becomes one.
+    number = float(text)
+    if not math.isfinite(number):
+        raise WireProblem("a number in a frame is not finite")
+    return number
+
+
+def _short(text: str) -> int:
+    # A longer one could not even become a float.
+    if len(text) > DIGITS:
+        raise WireProblem(f"a number in a frame has more than {DIGITS} digits")
+    return int(text)
+
+
 def unpack(body: bytes) -> dict[str, Any]:
     """Return the message of one frame's body.
 
     Raises:
-        WireProblem: the body is not UTF-8 JSON of an object, or holds NaN or infinity.
+        WireProblem: the body is not UTF-8 JSON of an object, holds NaN, infinity or a number of
+            more than `DIGITS` digits, or more than `VALUES` values.
     """
+    if body.count(b",") + body.count(b"[") > VALUES:
+        raise WireProblem(f"a frame holds more than {VALUES} values")
     try:
-        message = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        message = json.loads(
+            body.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_short,
+        )
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise WireProblem(f"a frame is not JSON: {type(error).__name__}") from error
     if not isinstance(message, dict):
@@ -72,7 +100,7 @@ def array_to_json(array: Array) -> dict[str, Any]:
     """
     import numpy as np
 
-    stored = str(array.dtype)
+    stored = array.dtype.name
     if array.nbytes > ARRAY_BYTES:
         raise WireProblem(f"an array of {array.nbytes} bytes is larger than may be sent")
     if stored not in DTYPES:
@@ -82,7 +110,7 @@ def array_to_json(array: Array) -> dict[str, Any]:
     plain = np.ascontiguousarray(array)
     data = plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes()
     return {
-        "dtype": str(array.dtype),
+        "dtype": array.dtype.name,
         "stored": stored,
         "shape": list(array.shape),
         "data": base64.b64encode(data).decode("ascii"),
@@ -101,11 +129,10 @@ def array_from_json(message: Any) -> tuple[Array, str]:
         dtype, stored, shape, text = (message[key] for key in ("dtype", "stored", "shape", "data"))
     except (TypeError, KeyError) as error:
         raise WireProblem("an array lacks a field") from error
-    if dtype not in DTYPES or not isinstance(stored, str) or len(stored) > 32:
+    names = isinstance(dtype, str) and isinstance(stored, str) and len(stored) <= 32
+    if not names or dtype not in DTYPES:
         raise WireProblem("an array has a dtype that may not be sent")
-    if not isinstance(shape, list) or len(shape) > 16:
-        raise WireProblem("an array has no proper shape")
-    if not all(type(n) is int and 0 <= n <= ARRAY_BYTES for n in shape):
+    if not isinstance(shape, list) or not _fits(shape, ARRAY_BYTES):
         raise WireProblem("an array has no proper shape")
     plain = np.dtype(dtype).newbyteorder("<")
     try:
@@ -116,6 +143,16 @@ def array_from_json(message: Any) -> tuple[Array, str]:
         raise WireProblem("an array's bytes do not fill its shape")
     array = np.frombuffer(data, dtype=plain).reshape(shape).astype(dtype)
     return array, stored
+
+
+def _fits(shape: Sequence[Any], most: int) -> bool:
+    """Return whether these are extents of an array that NumPy can make and that is not too big.
+
+    An empty dimension hides the others from the product, and NumPy refuses them all the same.
+    """
+    if len(shape) > 16 or not all(type(n) is int and n >= 0 for n in shape):
+        return False
+    return bool(math.prod(max(n, 1) for n in shape) <= most)
 
 
 def text(value: Any, most: int = 20_000) -> str:
@@ -140,6 +177,18 @@ def integer(value: Any) -> int:
     return value
 
 
+def number(value: Any) -> float:
+    """Return a numeric field of a frame as a finite float.
+
+    Raises:
+        WireProblem: it is something else; text that spells a number is.
+    """
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not plain or not abs(value) <= MOST:
+        raise WireProblem("a frame holds something else where a number belongs")
+    return float(value)
+
+
 def shards_to_json(array: Any) -> list[dict[str, Any]]:
     """Return each device's piece of a JAX array: device id, index and per-device data."""
     import numpy as np
@@ -159,11 +208,13 @@ def shards_from_json(message: Any, shape: tuple[int, ...]) -> tuple[Shard, ...]:
     """Return the shards of an array of global shape `shape`, at most 64, one for each device.
 
     Raises:
-        WireProblem: an index does not lie in `shape`, data does not fill its index, or two shards
-            lie on one device.
+        WireProblem: `shape` is larger than shards could fill, an index does not lie in it, data
+            does not fill its index, or two shards lie on one device.
     """
     if not isinstance(message, list) or len(message) > 64:
         raise WireProblem("an array has no proper list of shards")
+    if not _fits(shape, FRAME_BYTES):
+        raise WireProblem("an array has no proper shape")
     shards = tuple(_shard_from_json(one, shape) for one in message)
     if len({shard.device for shard in shards}) != len(shards):
         raise WireProblem("two shards of one array lie on the same device")

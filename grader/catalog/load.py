@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import tomllib
 from dataclasses import dataclass
@@ -88,6 +87,8 @@ def entry(course: Course, exercise_id: str) -> Entry:
 
 
 def _suggestion(wanted: str, known: list[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
     if close:
         return f"did you mean {close[0]}? `grade list` shows them all"

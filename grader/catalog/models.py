@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from grader.records.base import Record
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z]*-[0-9]{2}$")]
+Points = Annotated[int, Field(ge=0)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]*$")]
 
 
@@ -90,7 +91,7 @@ class CheckSpec(Content):
     title: str
     hint: str
     params: dict[str, Any] = {}
-    items: tuple[dict[str, Any], ...]
+    items: tuple[dict[str, Any], ...] = Field(min_length=1)
 
 
 class PayloadRowSpec(Content):
@@ -120,8 +121,8 @@ class Rubric(Content):
     """The checks, their points, the mistakes they can name, and what is tracked apart."""
 
     exercise: Identifier
-    max_points: int
-    checks: tuple[CheckSpec, ...]
+    max_points: int = Field(ge=1)
+    checks: tuple[CheckSpec, ...] = Field(min_length=1)
     mistakes: tuple[Mistake, ...]
     payload_model: PayloadSpec | None = None
     checkpoint: CheckpointSpec | None = None

@@ -7,10 +7,10 @@ only, and is never sent to a child.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from grader.errors import ContentProblem
 from grader.records.truth import Answer, Expected
 
 Array = np.ndarray[Any, Any]
+Made = TypeVar("Made")
 Cases = dict[str, dict[str, list[Array]]]
 _REQUIRED = ("cases", "answer", "mistakes", "claims", "replays", "figures", "rows")
 
@@ -42,7 +43,7 @@ class Oracle:
                 raise FileNotFoundError(path)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ContentProblem(
                 f"oracle.py does not load: {type(error).__name__}: {error}",
                 where=str(path),
@@ -61,14 +62,12 @@ class Oracle:
         """Return the inputs by case and program, drawn from a seed of any length."""
         words = list(np.frombuffer(seed.ljust((len(seed) + 3) // 4 * 4, b"\0"), dtype="<u4"))
         rng = np.random.default_rng([int(word) for word in words])
-        cases: Cases = self._call("cases", rng)
-        return cases
+        return self._call("cases", dict, rng)
 
     def answer(self, program: str, inputs: list[Array]) -> Answer:
         """Return the right global result on `inputs` and what each mistake would give."""
-        return Answer(
-            self._call("answer", program, inputs), self._call("mistakes", program, inputs)
-        )
+        value = self._call("answer", np.asarray, program, inputs)
+        return Answer(value, self._call("mistakes", dict, program, inputs))
 
     def claims(
         self, given: Mapping[str, Array], own: Mapping[str, Array]
@@ -77,30 +76,31 @@ class Oracle:
 
         `own` holds what the learner's replayed programs gave on the lesson's inputs.
         """
-        raw = self._call("claims", given, own)
-        return {name: Expected(**fields) for name, fields in raw.items()}
+        return self._call("claims", _expected, given, own)
 
     def replays(self, given: Mapping[str, Array]) -> Cases:
         """Return more cases, built on the learner's own answers, where those allow it."""
-        cases: Cases = self._call("replays", given)
-        return cases
+        return self._call("replays", dict, given)
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Return each single number asked for: `right`, and one entry per mistake."""
-        figures: dict[str, dict[str, float]] = self._call("figures")
-        return figures
+        return self._call("figures", dict)
 
     def rows(self) -> dict[str, dict[int, dict[str, float]]]:
         """Return the table asked for: `right`, and one table per mistake, keyed by ranks."""
-        rows: dict[str, dict[int, dict[str, float]]] = self._call("rows")
-        return rows
+        return self._call("rows", dict)
 
-    def _call(self, name: str, *args: Any) -> Any:
+    def _call(self, name: str, make: Callable[[Any], Made], *args: Any) -> Made:
+        """Return what a function of the author's gives, as `make` takes it."""
         try:
-            return getattr(self._module, name)(*args)
+            return make(getattr(self._module, name)(*args))
         except Exception as error:
             raise ContentProblem(
                 f"oracle.py: {name}() raised {type(error).__name__}: {error}",
                 where=str(self._path),
                 next_step="mend it; `grade audit` runs it again",
             ) from error
+
+
+def _expected(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, Expected]:
+    return {name: Expected(**fields) for name, fields in raw.items()}

@@ -40,10 +40,11 @@ def load(rubric: Rubric) -> list[Check]:
     """Return the rubric's checks in order.
 
     Raises:
-        ContentProblem: an unknown kind, a parameter its kind does not take, or points whose sum
-            is not the rubric's.
+        ContentProblem: an unknown kind, a parameter its kind does not take, an id used twice, or
+            points whose sum is not the rubric's.
     """
     checks = [_load_one(spec, rubric) for spec in rubric.checks]
+    _ids_differ(rubric)
     total = sum(int(i.get("points", 0)) for spec in rubric.checks for i in spec.items)
     if total != rubric.max_points:
         raise ContentProblem(
@@ -53,6 +54,22 @@ def load(rubric: Rubric) -> list[Check]:
             next_step="make them agree",
         )
     return checks
+
+
+def _ids_differ(rubric: Rubric) -> None:
+    seen: set[str] = set()
+    places = [f"checks.{spec.id}" for spec in rubric.checks]
+    places += [
+        f"checks.{spec.id}.items.{i.get('id')}" for spec in rubric.checks for i in spec.items
+    ]
+    for place in places:
+        if place in seen:
+            raise ContentProblem(
+                f"rubric of {rubric.exercise}: {place} is there twice",
+                where="rubric.toml",
+                next_step="give each its own id",
+            )
+        seen.add(place)
 
 
 def _load_one(spec: CheckSpec, rubric: Rubric) -> Check:
@@ -84,7 +101,8 @@ def _finding(
     first = told or next((e for e in items if e.status != "passed"), None)
     words = case.mistake(told.mistake) if told else None
     count = sum(1 for entry in items if entry.status == "passed")
-    message = first.message if first else f"all {count} parts hold"
+    whole = f"all {count} parts hold" if count > 1 else items[0].message
+    message = first.message if first else whole
     return Finding(
         id=spec.id,
         kind=spec.kind,
@@ -95,7 +113,7 @@ def _finding(
         message=message,
         mistake=told.mistake if told else None,
         mistake_title=words.title if words else None,
-        hint="" if first is None else words.hint if words else spec.hint,
+        hint="" if first is None else words.hint if words else first.hint or spec.hint,
         line=first.line if first else None,
         items=items,
         evidence=[{key: as_json_value(value) for key, value in row.items()} for row in evidence],
@@ -103,5 +121,6 @@ def _finding(
 
 
 def _status(statuses: list[Status]) -> Status:
-    order: tuple[Status, ...] = ("failed", "undecided", "blocked")
+    # A part that our side could not judge costs points: the whole must not look like a failure.
+    order: tuple[Status, ...] = ("undecided", "failed", "blocked")
     return next((status for status in order if status in statuses), "passed")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grader.case import Case, Decision, absent, as_number, claim, item, not_defined
-from grader.catalog.models import Content
+from grader.case import Case, Decision, absent, as_number, claim, item, known, undefined
+from grader.catalog.models import Content, Points
 from grader.records.evidence import Claim
 from grader.records.finding import Item
 from grader.records.observation import Observation
@@ -17,7 +17,7 @@ class FigureItem(Content):
     """A single written number, in bytes per rank."""
 
     id: str
-    points: int
+    points: Points
     figure: str
 
 
@@ -25,7 +25,7 @@ class RowItem(Content):
     """One row of a written table, found by its number of ranks."""
 
     id: str
-    points: int
+    points: Points
     table: str
     ranks: int
     columns: tuple[str, ...]
@@ -35,7 +35,7 @@ class CompiledItem(Content):
     """Bytes per rank of one compiled program, between a floor and a ceiling."""
 
     id: str
-    points: int
+    points: Points
     program: str
     floor: float
     ceiling: float
@@ -72,19 +72,21 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
 
 
 def _claimed(passed: bool, message: str, mistake: str | None, line: int | None) -> Decision:
-    return Decision("passed" if passed else "failed", message, mistake, line, "claimed")
+    if passed:
+        return Decision("passed", message, source="claimed")
+    return Decision("failed", message, mistake, line, "claimed")
 
 
 def _figure(spec: FigureItem, case: Case) -> Decision:
     found = claim(case, spec.figure)
     line = found.line or case.line(spec.figure)
     if found.kind == "missing":
-        return _claimed(False, not_defined(case, spec.figure), None, line)
+        return undefined(case, spec.figure, "claimed")
     number = as_number(found)
     if number is None:
         return _claimed(False, f"`{spec.figure}` is {_what(found)}, not a number", None, line)
-    table = case.truth.figures[spec.figure]
-    if _same(number, table["right"]):
+    table = known(case.truth.figures, spec.figure, "figures")
+    if _same(number, known(table, "right", "figures")):
         return _claimed(True, f"`{spec.figure}` is {_told(number)} bytes per rank", None, line)
     mistake = next((m for m, v in table.items() if m != "right" and _same(number, v)), None)
     return _claimed(
@@ -95,7 +97,8 @@ def _figure(spec: FigureItem, case: Case) -> Decision:
 def _what(found: Claim) -> str:
     if found.type_name in ("NoneType", "ellipsis"):
         return "still empty"
-    return f"a {found.type_name}"
+    article = "an" if found.type_name[:1].lower() in "aeiou" else "a"
+    return f"{article} {found.type_name}"
 
 
 def _same(found: float, wanted: float) -> bool:
@@ -106,11 +109,12 @@ def _row(spec: RowItem, case: Case) -> Decision:
     found = claim(case, spec.table)
     line = found.line or case.line(spec.table)
     if found.kind == "missing":
-        return _claimed(False, not_defined(case, spec.table), None, line)
+        return undefined(case, spec.table, "claimed")
     rows = found.value if found.kind == "list" else None
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        what = found.reason or _what(found)
-        return _claimed(False, f"`{spec.table}` is {what}, not a list of rows", None, line)
+        why = f" ({found.reason})" if found.reason else ""
+        message = f"`{spec.table}` is {_what(found)}, not a list of rows{why}"
+        return _claimed(False, message, None, line)
     matching = [row for row in rows if _number(row.get("ranks")) == spec.ranks]
     if len(matching) != 1:
         message = f"`{spec.table}` has {len(matching)} rows for {spec.ranks} ranks, not one"
@@ -119,9 +123,9 @@ def _row(spec: RowItem, case: Case) -> Decision:
 
 
 def _columns(spec: RowItem, case: Case, row: Mapping[str, Any], line: int | None) -> Decision:
-    right = case.truth.rows["right"][spec.ranks]
+    right = known(known(case.truth.rows, "right", "rows"), spec.ranks, "rows")
     numbers = {column: _number(row.get(column)) for column in spec.columns}
-    wrong = {c: n for c, n in numbers.items() if n is None or not _same(n, right[c])}
+    wrong = {c: n for c, n in numbers.items() if n is None or not _same(n, known(right, c, "rows"))}
     if not wrong:
         return _claimed(True, f"the row for {spec.ranks} ranks holds", None, line)
     absent_columns = [column for column in wrong if column not in row]
@@ -140,11 +144,11 @@ def _row_mistake(
 
     A mistake that explains only the wrong columns counts where no other explains them all.
     """
-    tables = {m: rows[spec.ranks] for m, rows in case.truth.rows.items() if m != "right"}
+    tables = {m: rows.get(spec.ranks, {}) for m, rows in case.truth.rows.items() if m != "right"}
 
     def fits(table: Mapping[str, float], columns: Mapping[str, Any]) -> bool:
-        found = [(numbers[column], table[column]) for column in columns]
-        return all(n is not None and _same(n, value) for n, value in found)
+        found = [(numbers[column], table.get(column)) for column in columns]
+        return all(n is not None and v is not None and _same(n, v) for n, v in found)
 
     whole = next((m for m, table in tables.items() if fits(table, numbers)), None)
     return whole or next((m for m, table in tables.items() if fits(table, wrong)), None)
@@ -159,7 +163,7 @@ def _told(number: float | None) -> str:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if abs(value) < 1e300 else None
 
 
 def _compiled(

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, as_array, claim, item, not_defined
-from grader.catalog.models import Content
+from grader.case import Case, Decision, as_array, claim, item, known, undefined
+from grader.catalog.models import Content, Points
 from grader.records.evidence import Claim
 from grader.records.finding import Item
 from grader.records.truth import Array, Expected
@@ -39,7 +39,7 @@ class ClaimItem(Content):
     """
 
     id: str
-    points: int
+    points: Points
     name: str
     stored: tuple[int, ...] | None = None
     layout: Layout | None = None
@@ -70,12 +70,12 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
 
 def _decide(params: Params, spec: ClaimItem, case: Case) -> tuple[Decision, list[dict[str, Any]]]:
     found = claim(case, spec.name)
-    expected = case.truth.claims[spec.name]
+    expected = known(case.truth.claims, spec.name, "claims")
     line = found.line or case.line(spec.name)
     value = as_array(found)
     rows = [_evidence(found)] if found.kind != "missing" else []
     if found.kind == "missing":
-        return _claimed("failed", not_defined(case, spec.name), line=line), rows
+        return undefined(case, spec.name, "claimed"), rows
     if value is None:
         return _claimed("failed", f"`{spec.name}` {_unusable(found)}", line=line), rows
     if expected.value is None:
@@ -203,8 +203,8 @@ def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> 
     stored = spec.stored is None or shapes == {spec.stored}
     if layout == spec.layout and stored and len(found.shards) == 4:
         return None
-    told = " and ".join(str(shape) for shape in sorted(shapes))
-    message = f"`{spec.name}` has the right values but is stored as {told} on {_on(found)}"
+    pieces = " and ".join(str(shape) for shape in sorted(shapes))
+    message = f"`{spec.name}` has the right values but is stored as {pieces} on {_on(found)}"
     key = f"{spec.id}:{layout}"
     mistake = params.layout_mistakes.get(key) or params.layout_mistakes.get(layout)
     return _claimed("failed", message, mistake, line)
@@ -216,7 +216,7 @@ def _on(found: Claim) -> str:
 
 
 def _too_close(spec: ClaimItem, case: Case, value: Array, line: int | None) -> Decision | None:
-    other = case.truth.claims[spec.apart_from].value if spec.apart_from else None
+    other = known(case.truth.claims, spec.apart_from, "claims").value if spec.apart_from else None
     if other is None or np.abs(value - other).max() > spec.min_difference:
         return None
     message = f"`{spec.name}` is within {spec.min_difference:g} of `{spec.apart_from}`"
@@ -224,7 +224,7 @@ def _too_close(spec: ClaimItem, case: Case, value: Array, line: int | None) -> D
 
 
 def _holds(case: Case, name: str) -> bool:
-    found, expected = claim(case, name), case.truth.claims[name]
+    found, expected = claim(case, name), known(case.truth.claims, name, "claims")
     value = as_array(found)
     if value is None or expected.value is None:
         return False
@@ -241,10 +241,11 @@ def _replayed(
         return None, []
     rows: list[dict[str, Any]] = []
     for program in spec.replayed.programs:
-        seen = case.observations[program]
-        replay = seen.replays.get(spec.replayed.case)
-        if replay is None:
-            continue
+        seen = case.observations.get(program)
+        replay = seen.replays.get(spec.replayed.case) if seen else None
+        if seen is None or replay is None:
+            message = f"`{program}` was not replayed on the arrays of this part"
+            return Decision("undecided", message), rows
         atol = params.replay_tolerance * float(np.abs(value).max(initial=0.0)) + 2e-6
         result = compare.shards(replay.shards, seen.shape, value, atol)
         rows.append(

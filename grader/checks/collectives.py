@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from grader.case import Case, Decision, absent, item
-from grader.catalog.models import Content
+from grader.catalog.models import Content, Points
 from grader.records.finding import Item
 from grader.records.observation import Collective, Observation
 
@@ -27,7 +27,7 @@ class ProgramItem(Content):
     """One program: the collective it must be, and the bytes per rank of anything equivalent."""
 
     id: str
-    points: int
+    points: Points
     program: str
     op: Op
     floor: float
@@ -65,22 +65,31 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
 
 
 def _evidence(seen: Observation) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for what, found in (("requested", seen.requested), ("compiled", seen.compiled)):
-        for one in found:
-            rows.append(
-                {
-                    "what": f"{what} collective",
-                    "program": seen.name,
-                    "op": one.op,
-                    "operand": one.operand,
-                    "group_size": one.group_size,
-                    "trip_count": one.trip_count,
-                    "bytes_per_rank": one.bytes_per_rank,
-                    "by_compiler": one.by_compiler,
-                }
-            )
-    return rows
+    """Return what was asked for beside what runs; group and bytes are known of the latter only."""
+    requested = [
+        {
+            "what": "requested collective",
+            "program": seen.name,
+            "op": one.op,
+            "operand": one.operand,
+            "inside_a_loop": one.trip_count is None,
+        }
+        for one in seen.requested
+    ]
+    compiled = [
+        {
+            "what": "compiled collective",
+            "program": seen.name,
+            "op": one.op,
+            "operand": one.operand,
+            "group_size": one.group_size,
+            "trip_count": one.trip_count,
+            "bytes_per_rank": one.bytes_per_rank,
+            "by_compiler": one.by_compiler,
+        }
+        for one in seen.compiled
+    ]
+    return [*requested, *compiled]
 
 
 def _decide(params: Params, spec: ProgramItem, case: Case, seen: Observation) -> Decision:

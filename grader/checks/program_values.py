@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, absent, item
-from grader.catalog.models import Content
+from grader.case import Case, Decision, absent, item, known
+from grader.catalog.models import Content, Points
+from grader.errors import ContentProblem
 from grader.records.finding import Item
 from grader.records.observation import Observation
 from grader.records.truth import Answer
@@ -21,7 +22,7 @@ class ProgramItem(Content):
     """One program worth some points."""
 
     id: str
-    points: int
+    points: Points
     program: str
 
 
@@ -34,6 +35,7 @@ class Params(Content):
     """
 
     items: tuple[ProgramItem, ...]
+    devices: int = 4
     relative_tolerance: float
     open_case: str
     hidden: str = "hidden_"
@@ -56,17 +58,7 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
 def _compare(params: Params, case: Case, program: str) -> tuple[Decision, list[dict[str, Any]]]:
     seen = case.observations[program]
     results = {name: _one(params, case, seen, name) for name in _names(params, case, program)}
-    evidence: list[dict[str, Any]] = [
-        {
-            "what": "largest difference as a share of the largest value",
-            "program": program,
-            "case": name,
-            "share": float(f"{r.worst:.3g}") if np.isfinite(r.worst) else None,
-            "allowed": params.relative_tolerance,
-            "wrong_devices": list(r.wrong_devices),
-        }
-        for name, r in results.items()
-    ]
+    evidence = [_evidence(params, program, results)]
     if all(r.equal for r in results.values()):
         return Decision("passed", f"`{program}` is right on every device"), evidence
     mistake = _mistake(params, case, seen, results)
@@ -74,13 +66,41 @@ def _compare(params: Params, case: Case, program: str) -> tuple[Decision, list[d
     return Decision("failed", message, mistake, case.line(program)), evidence
 
 
+def _evidence(
+    params: Params, program: str, results: dict[str, compare.Comparison]
+) -> dict[str, Any]:
+    def share(found: list[compare.Comparison]) -> float | None:
+        worst = max((one.worst for one in found), default=0.0)
+        return float(f"{worst:.3g}") if np.isfinite(worst) else None
+
+    hidden = [result for name, result in results.items() if name != params.open_case]
+    return {
+        "what": "largest difference as a share of the largest value",
+        "program": program,
+        f"on {len(hidden)} hidden inputs": share(hidden),
+        "on the lesson's own": share([results[params.open_case]]),
+        "allowed": params.relative_tolerance,
+        "wrong_devices": sorted({d for r in results.values() for d in r.wrong_devices}),
+    }
+
+
 def _names(params: Params, case: Case, program: str) -> list[str]:
-    hidden = [n for n in case.truth.cases if n.startswith(params.hidden)]
+    hidden = [
+        name
+        for name, programs in case.truth.cases.items()
+        if name.startswith(params.hidden) and program in programs
+    ]
+    if not hidden:
+        raise ContentProblem(
+            f"oracle.py: cases() gives no {params.hidden}… inputs for {program!r}",
+            where="oracle.py",
+            next_step="draw some: a program may be right on the inputs a learner knows only",
+        )
     return [*hidden, params.open_case]
 
 
 def _one(params: Params, case: Case, seen: Observation, name: str) -> compare.Comparison:
-    answer = case.truth.answers[(name, seen.name)]
+    answer = known(case.truth.answers, (name, seen.name), "cases")
     return _against(params, seen, name, answer.value)
 
 
@@ -91,9 +111,10 @@ def _against(
     shards = replay.shards if replay else ()
     first = reference[0] if isinstance(reference, tuple) else reference
     atol = params.relative_tolerance * float(np.abs(first).max(initial=0.0))
+    if len(shards) != params.devices:
+        # A replica that is missing leaves no gap: only the count tells.
+        return compare.Comparison(False, np.inf, (), False)
     if isinstance(reference, tuple):
-        if len(shards) != len(reference):
-            return compare.Comparison(False, np.inf, (), False)
         atol = params.relative_tolerance * max(float(np.abs(view).max()) for view in reference)
     return compare.shards(shards, seen.shape, reference, atol)
 
@@ -144,12 +165,17 @@ def _only_some_devices(results: dict[str, compare.Comparison], seen: Observation
 def _message(
     params: Params, case: Case, seen: Observation, results: dict[str, compare.Comparison]
 ) -> str:
-    wanted = next(iter(case.truth.answers[(n, seen.name)].value.shape for n in results))
+    wanted = case.truth.answers[(params.open_case, seen.name)].value.shape
     errors = [seen.replays[n].error for n in results if n in seen.replays and seen.replays[n].error]
     if errors:
         return f"`{seen.name}` raised when it was replayed: {errors[0]}"
     if seen.shape != wanted:
         return f"`{seen.name}` gives a global shape {seen.shape}, not {wanted}"
+    pieces = min(len(seen.replays[n].shards) if n in seen.replays else 0 for n in results)
+    if pieces != params.devices:
+        return f"`{seen.name}` left its result on {pieces} of {params.devices} devices"
+    if not all(r.covered for r in results.values()):
+        return f"`{seen.name}`: what the devices store does not make up the whole result"
     bad = [name for name, r in results.items() if not r.equal]
     devices = Counter(d for name in bad for d in results[name].wrong_devices)
     where = "every device" if len(devices) == seen.devices else f"device {_listed(devices)}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from grader import compare
 from grader.case import Case, Decision, absent, item
-from grader.catalog.models import Content
+from grader.catalog.models import Content, Points
 from grader.records.finding import Item
 from grader.records.observation import Observation
 
@@ -17,7 +17,7 @@ class ProgramItem(Content):
     """One program: the per-device shape and the layout its result must have."""
 
     id: str
-    points: int
+    points: Points
     program: str
     stored: tuple[int, ...]
     layout: Literal["replicated", "split"]

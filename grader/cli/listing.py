@@ -17,6 +17,8 @@ def command(course: str | None) -> None:
     Example: grade list
     """
     found = courses.find(course)
+    if not found.ids():
+        click.echo(f"{found.root} holds no exercise yet", err=True)
     for exercise_id in found.ids():
         one = entry(found, exercise_id)
         points = one.rubric.max_points

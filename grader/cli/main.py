@@ -6,19 +6,20 @@ Only this floor prints or exits. Nothing heavy may be imported before a command 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import re
+import shlex
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from grader import __version__
-from grader.errors import GradeError
+from grader.errors import GradeError, UsageProblem
 
 STARTED = time.monotonic()
 _EXERCISE = re.compile(r"^[a-z]+-[0-9]{2}$")
@@ -31,10 +32,36 @@ _COMMANDS = {
     "schema": ("grader.cli.schema", "Print the JSON Schema of a record."),
 }
 _RUN = "grader.cli.run"
+_MACHINE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+    errno.ENOMEM,
+)
 
 
 class Commands(click.Group):
     """Subcommands by name; anything that looks like an exercise grades a file."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the command line; `--help` and `--version` print here."""
+        with _ends_quietly():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _ends_quietly():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order they are shown."""
@@ -54,9 +81,9 @@ class Commands(click.Group):
         """Take an exercise id as the command that grades, with the id as its first argument."""
         name = args[0]
         if name not in _COMMANDS and _EXERCISE.match(name):
-            return "", self.get_command(ctx, name), args
+            return name, self.get_command(ctx, name), args
         if name not in _COMMANDS and not name.startswith("-"):
-            raise click.UsageError(_unknown(name))
+            raise _unknown(name)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -67,16 +94,27 @@ class Commands(click.Group):
             formatter.write_dl(rows)
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str) -> UsageProblem:
+    import contextlib
+import difflib
+import errno
+
     from grader.catalog import course
 
     try:
         ids = course.find(None).ids()
     except (GradeError, OSError):
         ids = []
+    if ids and (name.endswith((".py", ".ipynb")) or os.path.exists(name)):
+        return UsageProblem(
+            f"{name!r} is no command or exercise",
+            next_step=f"name the exercise before the file: grade {ids[0]} {shlex.quote(name)}",
+        )
     close = difflib.get_close_matches(name, [*_COMMANDS, *ids], n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]}?" if close else "`grade --help` shows what there is"
-    return f"there is no command or exercise {name!r}; {hint}"
+    return UsageProblem(
+        f"there is no command or exercise {name!r}",
+        next_step=f"did you mean {close[0]}?" if close else "`grade --help` shows what there is",
+    )
 
 
 @click.group(cls=Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
@@ -95,7 +133,8 @@ def run(args: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line; every problem is said here, once."""
     try:
         code = cli.main(args=args, prog_name="grade", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         _say_usage(error)
@@ -104,24 +143,45 @@ def run(args: Sequence[str] | None = None) -> int:
         click.echo("interrupted; nothing was written", err=True)
         return 130
     except GradeError as error:
-        click.echo(f"grade: {error.sentence()}", err=True)
+        _say(f"grade: {error.sentence()}")
         return error.exit_code
-    except BrokenPipeError:
-        # Whoever read our output went away; what was asked for is done all the same.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        if error.errno not in _MACHINE:
+            return _report_bug(error)
+        _say(f"grade: this machine does not let us go on: {error.strerror}")
+        _say("  Next: make room on the disk or wait until it is less busy, then run it again")
+        return 4
     except Exception as error:  # noqa: BLE001 - the one catch-all: a bug of ours is never exit 1
         return _report_bug(error)
 
 
+def _say(text: str) -> None:
+    """Print a message that may quote a file name or a file: nothing in it may act."""
+    from grader.receipt.escape import visible
+
+    click.echo(visible(text), err=True)
+
+
+@contextlib.contextmanager
+def _ends_quietly() -> Iterator[None]:
+    """End with 0 when whoever read our output went away; Click would end as for a failed grade."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+
+
 def _say_usage(error: click.ClickException) -> None:
     context = getattr(error, "ctx", None)
-    message = error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        message = f"no such option: {error.option_name}; did you mean {error.possibilities[0]}?"
-    click.echo(f"grade: {message}", err=True)
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        message = f"there is no option {error.option_name}"
+        if error.possibilities:
+            message += f"; did you mean {error.possibilities[0]}?"
+    _say(f"grade: {message[:1].lower()}{message[1:]}")
     path = context.command_path.strip() if context is not None else "grade"
-    click.echo(f"  Next: `{path} --help` shows what it takes", err=True)
+    _say(f"  Next: `{path} --help` shows what it takes")
 
 
 def _report_bug(error: Exception) -> int:
@@ -142,6 +202,22 @@ def _report_bug(error: Exception) -> int:
 
 
 def main() -> None:
-    """Run the command line and leave with its code."""
+    """Run the command line and leave with its code.
+
+    Effects: opens what the caller closed of descriptors 0 to 2, so that no pipe of ours takes such
+    a number; makes a polite end from outside a tidy one.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _leave)
     code = run()
     sys.exit(code)
+
+
+def _leave(number: int, _frame: object) -> None:
+    sys.exit(128 + number)

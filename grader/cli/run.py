@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -23,16 +23,27 @@ if TYPE_CHECKING:
     from grader.records.receipt import Receipt
     from grader.records.submission import Submission
 
+_RENDERED: tuple[Literal["md", "html"], ...] = ("md", "html")
 EXIT_CODES = {"passed": 0, "failed": 1, "error": 1, "undecided": 5}
 
 
-@click.command("grade", no_args_is_help=True)
+class _Grade(click.Command):
+    """The command whose name is an exercise, which is its first argument as well."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return what stands after the exercise in the usage line."""
+        return ["FILE", "[OPTIONS]"]
+
+
+@click.command("grade", cls=_Grade)
 @click.argument("exercise")
 @click.argument("file")
 @click.option("--out", default="receipts", metavar="DIR", help="Where receipts go.")
 @click.option("--no-receipt", is_flag=True, help="Show the verdict, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON receipt alone on stdout.")
-@click.option("--seed", metavar="HEX", help="Make a grade again: up to 64 hexadecimal digits.")
+@click.option(
+    "--seed", metavar="HEX", help="Make a grade again: 2 to 64 hexadecimal digits, an even number."
+)
 @click.option("--no-cache", is_flag=True, help="Do without the cache of compiled programs.")
 @click.option("--timings", is_flag=True, help="Say on stderr where the time went.")
 @options.course
@@ -63,8 +74,8 @@ def command(
     # Started before anything heavy is imported here: JAX loads there meanwhile.
     host = open_host(found.secrets(), cache.usable(place) if place else None)
     try:
-        result, entry = _grade(host, found, exercise, submission, material, as_json)
-        written, trouble = _deliver(result, entry, submission, out, no_receipt, as_json)
+        result, entry = _grade(host, found, exercise, submission, material, no_receipt)
+        trouble = _deliver(result, entry, submission, out, no_receipt, as_json)
     finally:
         host.close()
     if timings:
@@ -73,7 +84,6 @@ def command(
         _warm(entry, place)
     if trouble is not None:
         raise trouble
-    del written
     return EXIT_CODES[result.receipt.verdict]
 
 
@@ -86,7 +96,8 @@ def _material(seed: str | None) -> bytes | None:
         material = b""
     if not material or len(material) > 32:
         raise UsageProblem(
-            f"--seed {seed} is not 2 to 64 hexadecimal digits", next_step="for example --seed 00ff"
+            f"--seed {seed!r} is not an even number of hexadecimal digits, 2 to 64 of them",
+            next_step="for example --seed 00ff",
         )
     return material
 
@@ -110,7 +121,7 @@ def _grade(
     exercise: str,
     submission: Submission,
     material: bytes | None,
-    as_json: bool,
+    no_receipt: bool,
 ) -> tuple[Grade, Entry]:
     from grader import engine
     from grader.catalog.load import entry as load
@@ -119,8 +130,22 @@ def _grade(
 
     with spinner(make_console(stderr=True), f"grading {submission.name}"):
         entry = load(found, exercise)
+        if not no_receipt:
+            _prepare(entry)
         result = engine.grade(entry, submission, host, seed_material=material, started=STARTED)
     return result, entry
+
+
+def _prepare(entry: Entry) -> None:
+    """Load what showing and writing need while the children are still loading JAX."""
+    from grader.receipt import render
+
+    for form in _RENDERED:
+        render.prepare(form, entry.course.templates, _compiled_templates())
+
+
+def _compiled_templates() -> Path:
+    return cache.home() / "templates"
 
 
 def _deliver(
@@ -130,9 +155,9 @@ def _deliver(
     out: str,
     no_receipt: bool,
     as_json: bool,
-) -> tuple[Written | None, GradeError | None]:
+) -> GradeError | None:
     """Show the verdict and write the receipts; a folder that cannot be written is told last."""
-    from grader.cli.terminal import make_console, show_receipt
+    from grader.cli.terminal import make_console, print_whole, show_receipt
     from grader.receipt.render import to_json
 
     written: Written | None = None
@@ -143,9 +168,9 @@ def _deliver(
         except EnvironmentProblem as problem:
             trouble = problem
     if as_json:
-        click.echo(to_json(result.receipt), nl=False)
+        print_whole(to_json(result.receipt))
     show_receipt(make_console(stderr=as_json), result.receipt, written)
-    return written, trouble
+    return trouble
 
 
 def _write(receipt: Receipt, entry: Entry, submission: Submission, out: Path) -> Written:
@@ -153,12 +178,9 @@ def _write(receipt: Receipt, entry: Entry, submission: Submission, out: Path) ->
     from grader.receipt.store import write
 
     templates = entry.course.templates
-    compiled = cache.home() / "templates"
-    forms = {
-        "json": render(receipt, "json", templates),
-        "md": render(receipt, "md", templates, cache=compiled),
-        "html": render(receipt, "html", templates, cache=compiled),
-    }
+    forms = {"json": render(receipt, "json", templates)}
+    for form in _RENDERED:
+        forms[form] = render(receipt, form, templates, cache=_compiled_templates())
     return write(receipt, out, forms, origin=os.path.realpath(submission.path))
 
 

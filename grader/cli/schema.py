@@ -7,8 +7,8 @@ import json
 import click
 
 
-@click.command("schema", no_args_is_help=True)
-@click.argument("record", type=click.Choice(["receipt"]))
+@click.command("schema")
+@click.argument("record", type=click.Choice(["receipt"]), metavar="RECORD")
 def command(record: str) -> None:
     """Print the JSON Schema of RECORD, made from the record itself.
 

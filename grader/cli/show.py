@@ -12,7 +12,7 @@ from grader.cli import options
 from grader.errors import ContentProblem
 
 
-@click.command("show", no_args_is_help=True)
+@click.command("show")
 @click.argument("exercise")
 @options.course
 def command(exercise: str, course: str | None) -> None:

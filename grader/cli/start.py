@@ -13,7 +13,7 @@ from grader.cli import options
 from grader.errors import ContentProblem, EnvironmentProblem, UsageProblem
 
 
-@click.command("start", no_args_is_help=True)
+@click.command("start")
 @click.argument("exercise")
 @click.argument("directory", default=".", metavar="[DIR]")
 @options.course

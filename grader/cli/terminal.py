@@ -6,9 +6,12 @@ character in it.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from grader.receipt import exhibits, view
 from grader.receipt.escape import visible, visible_line
@@ -40,10 +43,33 @@ _MOST_MESSAGES = 6
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return a console that colours only on a terminal, honours NO_COLOR, and reads no markup."""
+    """Return a console that colours only on a terminal, honours NO_COLOR, and reads no markup.
+
+    When whoever reads it goes away it falls silent: a verdict does not depend on being read.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _discard(self.file)
+
+    return Quiet(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def print_whole(text: str) -> None:
+    """Print `text` as it is on standard output, unless whoever reads it has gone away."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+
+
+def _discard(stream: IO[str]) -> None:
+    """Send what is still to be written to `stream` nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
@@ -101,12 +127,13 @@ class _Printer:
         self.line(f"{self.receipt.exercise} · {self.receipt.exercise_title}", "bold")
         self.line(self.receipt.submission.name, "dim")
         self.gap()
-        for check in self.receipt.checks:
-            self.check(check)
         self.outcome()
-        self.total()
         for note in self.receipt.notes:
             self.line(note, label="note")
+        self.gap()
+        for check in self.receipt.checks:
+            self.check(check)
+        self.total()
         self.where(written)
 
     def gap(self) -> None:
@@ -148,7 +175,7 @@ class _Printer:
 
     def details(self, check: Finding) -> None:
         """Print what was observed, which mistake that matches, and what to try."""
-        said = list(dict.fromkeys([check.message, *self.messages(check)]))
+        said = view.grouped(dict.fromkeys([check.message, *self.messages(check)]))
         told = (said, check.mistake, check.hint, check.line)
         if told == self.last:
             self.line("the same as above", "dim", 4)
@@ -181,6 +208,7 @@ class _Printer:
                 self.line(part, "dim", indent=4)
         if outcome.next_step:
             self.line(outcome.next_step, indent=2, label="try")
+        self.gap()
 
     def total(self) -> None:
         receipt = self.receipt

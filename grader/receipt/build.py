@@ -154,6 +154,7 @@ def _compiled(parts: Parts) -> CompiledBytes:
                 bytes_per_rank=seen.bytes_per_rank() if seen.replayed else None,
                 requested=[_collective(one) for one in seen.requested],
                 compiled=[_collective(one) for one in seen.compiled],
+                stored_devices=sorted(shard.device for shard in seen.any_shards()),
                 stored_shapes=compare.stored(seen.any_shards()),
                 note=_note(seen),
             )

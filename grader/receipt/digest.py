@@ -46,6 +46,7 @@ def evidence_digest(
         "compiled": [
             [
                 row.program,
+                row.stored_devices,
                 row.stored_shapes,
                 row.bytes_per_rank,
                 [[c.op, c.operand, c.group_size, c.trip_count] for c in row.compiled],

@@ -126,7 +126,7 @@ class Device:
 def devices(receipt: Receipt, row: CompiledRow) -> list[Device]:
     """Return what each device stores of a program's result, in the order of device ids."""
     wrong = _wrong_devices(receipt, row.program)
-    shapes = enumerate(row.stored_shapes)
+    shapes = zip(row.stored_devices, row.stored_shapes, strict=True)
     return [_device(id_, dimensions, id_ in wrong) for id_, dimensions in shapes]
 
 

@@ -61,6 +61,17 @@ def render(
         raise _problem(error, form, templates) from error
 
 
+def prepare(form: Form, templates: Sequence[Path], cache: Path | None) -> None:
+    """Load the template of one form now, so that `render` is quick later.
+
+    Raises: ContentProblem, as `render` does, when the template is missing or is no template.
+    """
+    try:
+        _environment(form, tuple(templates), cache).get_template(f"receipt.{form}.j2")
+    except Exception as error:
+        raise _problem(error, form, templates) from error
+
+
 def to_json(receipt: Receipt) -> str:
     """Return the receipt as indented JSON: same record, same bytes; hidden characters escaped."""
     text = json.dumps(

@@ -5,6 +5,9 @@ It escapes nothing and judges nothing: it only arranges what the receipt says.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from grader.records.finding import Status, VerdictKind
 from grader.records.receipt import CollectivePart, CompiledRow, OutcomePart, Receipt, Separate
 
@@ -89,6 +92,31 @@ def share(value: float, values: list[float]) -> str:
     """Return `value` as a percentage of the largest of `values`, for the length of a bar."""
     largest = max(values, default=0)
     return f"{100 * value / largest:.1f}" if largest else "0"
+
+
+_NAMED = re.compile(r"^(`[^`]+`)(:? )(.*)$", re.DOTALL)
+_PLURALS = {"is": "are", "has": "have", "stores": "store", "follows": "follow", "gives": "give"}
+
+
+def grouped(messages: Iterable[str]) -> list[str]:
+    """Return the messages with those that say the same of several names made into one.
+
+    "`a` is not defined" and "`b` is not defined" become "`a` and `b` are not defined".
+    """
+    names: dict[tuple[str, str], list[str]] = {}
+    for message in messages:
+        found = _NAMED.match(message)
+        key = (found[2], found[3]) if found else ("", message)
+        names.setdefault(key, []).append(found[1] if found else "")
+    return [_of_all(said, joint, rest) for (joint, rest), said in names.items()]
+
+
+def _of_all(names: list[str], joint: str, rest: str) -> str:
+    if len(names) == 1:
+        return names[0] + joint + rest
+    verb, _, after = rest.partition(" ")
+    told = rest if joint == ": " else f"{_PLURALS.get(verb, verb)} {after}"
+    return f"{', '.join(names[:-1])} and {names[-1]}{joint}{told}"
 
 
 def sentence(text: str) -> str:

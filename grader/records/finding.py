@@ -24,6 +24,7 @@ class Item(Record):
     source: Source
     message: str = ""
     mistake: str | None = None
+    hint: str = ""
     line: int | None = None
 
 

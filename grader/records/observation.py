@@ -28,8 +28,11 @@ class Collective:
 
     @property
     def scalar(self) -> bool:
-        """Return whether each participant contributes a single number."""
-        return self.operand.endswith("[]")
+        """Return whether each participant contributes single numbers only.
+
+        XLA joins the reductions of a vector and a scalar into one with two operands.
+        """
+        return all(part.endswith("[]") for part in self.operand.split(", "))
 
 
 Fate = Literal["replayed", "refused", "crashed", "deadlock", "cpu_limit", "wall_limit", "undecided"]

@@ -116,12 +116,16 @@ class CollectivePart(Record):
 
 
 class CompiledRow(Record):
-    """One program's collectives, requested beside compiled, and bytes per rank from the latter."""
+    """One program's collectives, requested beside compiled, and bytes per rank from the latter.
+
+    `stored_shapes` are the per-device shapes of its result, in the order of `stored_devices`.
+    """
 
     program: str
     bytes_per_rank: float | None
     requested: list[CollectivePart]
     compiled: list[CollectivePart]
+    stored_devices: list[int]
     stored_shapes: list[list[int]]
     note: str = ""
 

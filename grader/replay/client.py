@@ -75,21 +75,22 @@ class Replayer:
         """Run the programs that were replayed on further inputs."""
         self._cases.update(cases)
         names = [n for n, seen in self.observations.items() if seen.replayed]
-        if not names or not cases:
+        child = self._child
+        if child is None or not names or not cases:
             return
-        if self._child is None:
-            return
-        self._send_cases(self._child, cases)
-        for case, programs in cases.items():
-            for name in names:
-                if name in programs and self._child is not None:
-                    self._replay_again(name, case)
+        self._send_cases(child, cases)
+        wanted = [(n, case) for case, programs in cases.items() for n in names if n in programs]
+        for name, case in wanted:
+            child.send({"t": "again", "name": name, "case": case})
+        for name, case in wanted:
+            if not self._replay_again(child, name, case):
+                self._lose(name, case)
 
     def close(self) -> None:
         """End the child."""
         if self._child is not None:
-            self._child.send({"t": "end"})
-            self._child.finish(0.5)
+            self._child.kill()
+            self._child.finish()
             self._child = None
 
     def _restart(self) -> Child:
@@ -147,23 +148,24 @@ class Replayer:
     def _began(self, child: Child, started: bool) -> bool:
         return started or bool(self.observations)
 
-    def _replay_again(self, name: str, case: str) -> None:
-        child = self._child
-        assert child is not None
-        child.send({"t": "again", "name": name, "case": case})
+    def _replay_again(self, child: Child, name: str, case: str) -> bool:
+        """Take in one further replay; returns False when the child is no more."""
         deadline = time.monotonic() + PROGRAM_S
         try:
             while (frame := child.receive(deadline)) is not None:
-                if frame.get("name") == name:
+                if frame.get("name") == name and frame.get("case") == case:
                     if frame["t"] == "end_of_case":
-                        return
+                        return True
                     self.observations[name] = _take(self.observations[name], frame)
         except (TimeoutError, WireProblem, KeyError, TypeError, ValueError):
             child.kill()
         child.finish()
         self._child = None
-        lost = Replay(error="the program did not survive this input")
+        return False
+
+    def _lose(self, name: str, case: str) -> None:
         seen = self.observations[name]
+        lost = Replay(error="the program did not survive this input")
         self.observations[name] = replace(seen, replays={**seen.replays, case: lost})
 
 
@@ -190,7 +192,7 @@ def _take(seen: Observation, frame: Mapping[str, Any]) -> Observation:
         replays = {**seen.replays, wire.text(frame["case"]): Replay(shards, error)}
         return replace(seen, replays=replays)
     if kind == "timed":
-        return replace(seen, cpu_us=tuple(float(us) for us in frame["us"][:32]))
+        return replace(seen, cpu_us=tuple(wire.number(us) for us in frame["us"][:32]))
     return seen
 
 
@@ -198,14 +200,14 @@ def _collective(message: Mapping[str, Any]) -> Collective:
     def optional(key: str) -> int | None:
         return None if message[key] is None else wire.integer(message[key])
 
-    number = message["bytes_per_rank"]
+    sent = message["bytes_per_rank"]
     return Collective(
         op=wire.text(message["op"], 40),
         operand=wire.text(message["operand"], 400),
         operand_bytes=wire.integer(message["operand_bytes"]),
         group_size=optional("group_size"),
         trip_count=optional("trip_count"),
-        bytes_per_rank=None if number is None else float(number),
+        bytes_per_rank=None if sent is None else wire.number(sent),
         by_compiler=message["by_compiler"] is True,
     )
 

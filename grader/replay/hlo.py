@@ -24,6 +24,7 @@ _CALLED = re.compile(
     r"\b(?:to_apply|calls|body|condition|true_computation|false_computation"
     r"|called_computations|branch_computations)=(\{[^}]*\}|%?[\w.\-]+)"
 )
+_COMMENT = re.compile(r"/\*index=\d+\*/")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 _BITS = {"pred": 8, "s4": 4, "u4": 4, "bf16": 16, "c64": 64, "c128": 128, "token": 0}
 
@@ -57,7 +58,7 @@ def collectives(text: str, participants: int) -> tuple[Collective, ...]:
 def _computations(text: str) -> tuple[dict[str, list[_Op]], str]:
     bodies: dict[str, list[_Op]] = {}
     entry, current = "", None
-    for line in text.splitlines():
+    for line in _COMMENT.sub("", text).splitlines():
         header = _HEADER.match(line)
         if header:
             current = bodies.setdefault(header[2], [])

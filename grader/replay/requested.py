@@ -5,6 +5,7 @@ Operations are walked as MLIR objects; the text is never searched, because names
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -26,10 +27,12 @@ _OPS = {
     "sdy.all_to_all": "all-to-all",
     "sdy.collective_permute": "collective-permute",
 }
+OPERATIONS = 100_000
+DEPTH = 100
 # What sharding itself lowers to, and LAPACK, which stays inside the process.
 _CALLS = re.compile(
-    r"^(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
-    r"|xla\.sdy\.\w+|shape_assertion|lapack_\w+|mhlo\.topk|ApproxTopK|stablehlo\.\w+)$"
+    r"(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
+    r"|xla\.sdy\.\w+|shape_assertion|lapack_\w+|mhlo\.topk|ApproxTopK|stablehlo\.\w+)"
 )
 _ELEMENT = re.compile(r"^tensor<((?:\d+x)*)([a-z]\w*)>$")
 _NAMES = {"i1": "pred", "i8": "s8", "i16": "s16", "i32": "s32", "i64": "s64"}
@@ -47,41 +50,62 @@ class Asked:
 def read(mlir_text: str) -> Asked:
     """Return the requested collectives, refused custom calls and element types.
 
-    The group of a requested collective is left open, and so are its bytes: they are read from the
-    compiled module, which alone tells what runs. The trip count is 1 outside loops, else None.
+    A collective is told once for each call of the function that holds it. Its group is left open,
+    and so are its bytes: they are read from the compiled module, which alone tells what runs. The
+    trip count is 1 outside loops, else None.
     """
     from jax.interpreters import mlir
     from jaxlib.mlir import ir
 
-    found: list[Collective] = []
     refused: list[str] = []
     types: set[str] = set()
     with mlir.make_ir_context():
-        module = ir.Module.parse(mlir_text)
-        for operation, looped in _walk(module.operation, False):
-            name = operation.name
+        module = ir.Module.parse(mlir_text).operation
+        for operation in _every(module):
             types |= {m[2] for r in operation.results if (m := _ELEMENT.match(str(r.type)))}
-            if name in _OPS:
-                found.append(_collective(_OPS[name], operation, looped))
-            elif name.endswith("custom_call"):
-                target = _target(operation)
-                if not _CALLS.match(target):
+            if operation.name.endswith("custom_call"):
+                target = _symbol(operation, "call_target_name")
+                if not _CALLS.fullmatch(target):
                     refused.append(target)
-    return Asked(tuple(found), tuple(refused), tuple(sorted(types)))
+        found = tuple(_collectives(module))
+    return Asked(found, tuple(refused), tuple(sorted(types)))
 
 
-def _walk(operation: Any, looped: bool) -> Iterator[tuple[Any, bool]]:
+def _inner(operation: Any) -> Iterator[Any]:
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:
-                child = inner.operation
-                yield child, looped
-                yield from _walk(child, looped or child.name == "stablehlo.while")
+                yield inner.operation
 
 
-def _target(operation: Any) -> str:
+def _every(operation: Any) -> Iterator[Any]:
+    for inner in _inner(operation):
+        yield inner
+        yield from _every(inner)
+
+
+def _collectives(module: Any) -> Iterator[Collective]:
+    functions = {_symbol(f, "sym_name"): f for f in _inner(module) if f.name == "func.func"}
+    budget = itertools.count()
+
+    def walk(operation: Any, looped: bool, depth: int) -> Iterator[Collective]:
+        for inner in _inner(operation):
+            # Functions that call each other twice make a short text run long.
+            if next(budget) > OPERATIONS or depth > DEPTH:
+                return
+            if inner.name in _OPS:
+                yield _collective(_OPS[inner.name], inner, looped)
+            if inner.name == "func.call" and (called := functions.get(_symbol(inner, "callee"))):
+                yield from walk(called, looped, depth + 1)
+            yield from walk(inner, looped or inner.name == "stablehlo.while", depth + 1)
+
+    if "main" in functions:
+        yield from walk(functions["main"], False, 0)
+
+
+def _symbol(operation: Any, name: str) -> str:
     try:
-        return str(operation.attributes["call_target_name"].value)
+        return str(operation.attributes[name].value)
     except (KeyError, AttributeError):
         return "(unnamed)"
 

@@ -199,9 +199,18 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
 
 
 def _warm() -> None:
-    # Imported on the first compilation otherwise, while a learner waits for it.
-    import jaxlib.mlir.dialects.stablehlo  # noqa: F401
-    import scipy.linalg  # noqa: F401
+    """Take a tiny program the whole way once, while the learner's module still runs.
+
+    The first export, parse and compilation import and set up a great deal.
+    """
+    mesh = Mesh(np.asarray(jax.devices()), ("data",))
+    argument = {"shape": [4], "dtype": "float32", "split": 0}
+    spec = jax.ShapeDtypeStruct((4,), "float32", sharding=_placement(mesh, argument))
+    blob = jax.export.export(jax.jit(lambda x: x + 1))(spec).serialize()
+    replayer = Replayer()
+    replayer.load("warm", bytes(blob), [argument])
+    replayer.cases["warm"] = {"warm": [np.zeros(4, np.float32)]}
+    replayer.run("warm", "warm")
 
 
 def _serve_program(replayer: Replayer, job: dict[str, Any], send: Any) -> None:

@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 WORKS, NEVER_HITS = "works", "never hits"
@@ -30,13 +29,24 @@ def home() -> Path:
 
 def folder(warm_source: bytes) -> Path:
     """Return the folder for this interpreter, JAX, processor and warming program."""
-    try:
-        jaxlib = version("jaxlib")
-    except PackageNotFoundError:
-        jaxlib = "none"
-    facts = "\n".join([sys.version, jaxlib, platform.machine(), _processor()])
+    facts = "\n".join([sys.version, *_jax_versions(), platform.machine(), _processor()])
     key = hashlib.sha256(facts.encode() + b"\0" + warm_source).hexdigest()[:20]
     return home() / "xla" / key
+
+
+def _jax_versions() -> list[str]:
+    """Return the names of the installed metadata folders of jax and jaxlib.
+
+    `importlib.metadata` says the same and takes longer to import than all else here.
+    """
+    names: list[str] = []
+    for path in sys.path:
+        try:
+            entries = os.listdir(path or ".")
+        except OSError:
+            continue
+        names += [n for n in entries if n.startswith("jax") and n.endswith(".dist-info")]
+    return sorted(names)
 
 
 def _processor() -> str:

@@ -27,7 +27,7 @@ INHERITED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP
 DEVICES = 4
 _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOT = (
-    "import sys,json;c=json.loads(sys.argv[1]);sys.path[:]=c['path'];"
+    "import sys,json;c=json.loads(sys.argv[1]);sys.path[:]=c['path'];sys.prefix=c['prefix'];"
     "from grader.sandbox import server;{call}"
 )
 
@@ -100,8 +100,9 @@ def _python_path() -> list[str]:
 
 def _command(call: str, config: dict[str, Any]) -> list[str]:
     program = _BOOT.format(call=call)
-    text = json.dumps({"path": _python_path(), **config})
-    return [sys.executable, "-s", "-P", "-c", program, text]
+    text = json.dumps({"path": _python_path(), "prefix": sys.prefix, **config})
+    # Without `site`: the path is given, and whatever .pth files would run is not wanted.
+    return [sys.executable, "-S", "-s", "-P", "-c", program, text]
 
 
 class _Forked:

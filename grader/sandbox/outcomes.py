@@ -6,6 +6,7 @@ What a learner's process did is data here, whatever it was; nothing in this file
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,7 @@ _STUCK = re.compile(r"[Ee]xpected (\d+) threads? to join.{0,80}?only (\d+)", re.
 _STUCK_WORDS = ("Termination timeout", "rendezvous")
 _FAULT_LINE = re.compile(r'File "([^"\n]+)", line (\d+) in (\S+)')
 _NO_MEMORY = re.compile(r"bad_alloc|Out of memory|RESOURCE_EXHAUSTED|Cannot allocate memory")
+LINES = 100_000_000
 _SMART = {
     "\u2018": "'",
     "\u2019": "'",
@@ -90,9 +92,10 @@ def _flood(output: OutputBuffer, line: int | None) -> Outcome:
 
 def _stopped(name: str, stop: Mapping[str, Any]) -> Outcome:
     kind, message = str(stop.get("kind")), str(stop.get("message", ""))[:1500]
-    raw_line = stop.get("line")
-    line = raw_line if type(raw_line) is int else None
-    frames = tuple(str(frame)[:200] for frame in stop.get("frames", [])[:12])
+    raw_line, raw_frames = stop.get("line"), stop.get("frames")
+    line = raw_line if type(raw_line) is int and 0 < raw_line < LINES else None
+    listed = raw_frames if isinstance(raw_frames, list) else []
+    frames = tuple(str(frame)[:200] for frame in listed[:12])
     raw_detail = stop.get("detail")
     detail: Mapping[str, Any] = raw_detail if isinstance(raw_detail, dict) else {}
     at = f" at line {line}" if line else ""
@@ -146,9 +149,16 @@ def _wall(line: int | None, frames: tuple[str, ...] = ()) -> Outcome:
     )
 
 
+def _smart(message: str, text: str) -> str | None:
+    """Return the character that a word processor left, if that is what the error is about."""
+    named = next((char for char in _SMART if f"U+{ord(char):04X}" in message), None)
+    if named or "unterminated string" not in message:
+        return named
+    return next((char for char in text if _SMART.get(char) in ("'", '"')), None)
+
+
 def _syntax(name: str, message: str, line: int | None, detail: Mapping[str, Any]) -> Outcome:
-    text = str(detail.get("text", ""))
-    smart = next((char for char in text if char in _SMART), None)
+    smart = _smart(message, str(detail.get("text", "")))
     where = f" at line {line}" if line else ""
     if smart is not None:
         return Outcome(
@@ -161,7 +171,7 @@ def _syntax(name: str, message: str, line: int | None, detail: Mapping[str, Any]
         "syntax_error",
         f"{name} is not Python{where}: {message}",
         line,
-        next_step=f"run `python -m py_compile {name}` and mend that line",
+        next_step=f"run `python -m py_compile {shlex.quote(name)}` and mend that line",
     )
 
 

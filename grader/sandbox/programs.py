@@ -172,9 +172,19 @@ def _refusal(name: str, error: BaseException, filename: str) -> dict[str, Any]:
         "name": name,
         "status": "refused",
         "cause": _cause(error),
-        "reason": describe(error).strip().split("\n\n")[0],
+        "reason": _brief(describe(error)),
         "line": lines[-1][0] if lines else None,
     }
+
+
+def _brief(text: str) -> str:
+    """Return the first paragraph of JAX's message without the lines that point elsewhere."""
+    lines = []
+    for line in text.strip().splitlines():
+        if not line.strip() or line.startswith(("The error occurred", "This concrete", "See http")):
+            break
+        lines.append(line.strip())
+    return " ".join(lines)[:400]
 
 
 def _cause(error: BaseException) -> str:

@@ -14,7 +14,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from typing import Any
 
 from grader.sandbox import confine as walls
@@ -44,7 +43,8 @@ class Server:
                 if fd == self._control.fileno():
                     if not self._request():
                         self._end_all()
-                        return
+                        # Leaving the ordinary way would tear down all that JAX has set up.
+                        os._exit(0)
                 else:
                     self._reap(fd)
 
@@ -67,6 +67,8 @@ class Server:
         threads = len(os.listdir("/proc/self/task"))
         if threads != 1:
             raise SystemExit(f"the fork server has {threads} threads")
+        # Here and not in the child, which may not read the grader's own files.
+        importlib.import_module(ENTRIES[request["entry"]])
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -109,13 +111,8 @@ class Server:
     def _end_all(self) -> None:
         for pidfd in list(self._children):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        deadline = time.monotonic() + 5
-        while self._children and time.monotonic() < deadline:
-            for pidfd in list(self._children):
-                _id, pid = self._children[pidfd]
-                if os.waitpid(pid, os.WNOHANG)[0]:
-                    del self._children[pidfd]
-            time.sleep(0.005)
+        for _id, pid in self._children.values():
+            os.waitpid(pid, 0)
 
 
 def _child(request: dict[str, Any], fds: list[int], parent: int, readable: tuple[str, ...]) -> None:
@@ -170,6 +167,15 @@ def serve(entry: str, jobs_fd: int, frames_fd: int, layers: tuple[walls.LayerSta
         frames.flush()
 
 
+def _like_an_ordinary_interpreter() -> None:
+    """Add the names that `site` adds: a module may call `exit()`."""
+    import site
+
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+
+
 def _seal() -> None:
     """Keep the children, which run as the same user, from reading or tracing this process."""
     with contextlib.suppress(OSError):
@@ -187,15 +193,16 @@ def main(control_fd: int, forbidden: list[str], cache: str | None) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _seal()
+    # Nothing that an import makes is garbage: collecting meanwhile only costs time.
+    gc.disable()
+    _like_an_ordinary_interpreter()
     import jax
     import jax.export  # noqa: F401
 
     importlib.import_module("grader.sandbox.programs")
     importlib.import_module("grader.sandbox.claims")
-    for entry in ENTRIES.values():
-        importlib.import_module(entry)
-    gc.collect()
     gc.freeze()
+    gc.enable()
     control = socket.socket(fileno=control_fd)
     readable = readable_paths(forbidden)
     Server(control, (*readable, cache) if cache else readable).run()
@@ -205,6 +212,7 @@ def main_spawned(entry: str) -> None:
     """Be one child without a fork server: frames on standard output, prints on standard error."""
     reason = "this platform starts children without a fork server"
     layers = tuple(walls.LayerState(name, "off", reason) for name in walls.LAYERS)
+    _like_an_ordinary_interpreter()
     frames_fd = os.dup(1)
     os.dup2(2, 1)
     serve(ENTRIES[entry], 0, frames_fd, layers)

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,9 @@ MESSAGE_CHARS = 1500
 _FUTURE_FLAGS = {
     name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 }
+# As the interpreter keeps them: a stranger's class may have its own idea of them.
+_TRACEBACK: Any = BaseException.__dict__["__traceback__"]
+_NAME: Any = type.__dict__["__name__"]
 
 
 class CpuLimit(BaseException):
@@ -29,6 +33,14 @@ class CpuLimit(BaseException):
 
 class WallLimit(BaseException):
     """The wall-clock seconds of this module are used up."""
+
+
+_KINDS = (
+    (CpuLimit, "cpu_limit"),
+    (WallLimit, "wall_limit"),
+    (SystemExit, "exited"),
+    (MemoryError, "out_of_memory"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,18 @@ class Stop:
 
 
 def parse(source: bytes, filename: str) -> ast.Module | Stop:
-    """Return the module's syntax tree, or the stop that a syntax error is."""
+    """Return the module's syntax tree, or the stop that a syntax error is.
+
+    Some errors (a `return` outside a function) only show when the whole is compiled, and Python
+    would not run a line of such a module.
+    """
     try:
-        return ast.parse(source, filename=filename)
+        tree = ast.parse(source, filename=filename)
+        with warnings.catch_warnings():
+            # Said once more, and in its place, when the statement runs.
+            warnings.simplefilter("ignore")
+            compile(tree, filename, "exec", dont_inherit=True)
+        return tree
     except SyntaxError as error:
         detail = {"text": (error.text or "")[:400], "offset": error.offset or 0}
         return Stop("syntax_error", str(error.msg)[:MESSAGE_CHARS], error.lineno, [], detail)
@@ -61,11 +82,15 @@ def bindings(tree: ast.Module) -> dict[str, int]:
             lines[node.name] = node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             lines[node.id] = node.lineno
+        elif isinstance(node, ast.alias):
+            lines[node.asname or node.name.partition(".")[0]] = node.lineno
     return lines
 
 
 def _module_level(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.comprehension) and child is node.target:
+            continue
         yield child
         if not isinstance(
             child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
@@ -98,15 +123,16 @@ def run(
         finished: told the index of each statement that ran to its end.
     """
     flags = 0
-    if ast.get_docstring(tree) is not None:
-        module.__doc__ = ast.get_docstring(tree)
+    module.__doc__ = ast.get_docstring(tree)
     for index, statement in enumerate(tree.body):
         if stop_before is not None and index >= stop_before:
             break
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= _FUTURE_FLAGS.get(alias.name, 0)
-        stop = _run_one(statement, module, filename, flags)
+        # Alone in its compilation a bare string would become the module's docstring.
+        bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        stop = None if bare else _run_one(statement, module, filename, flags)
         if stop is not None:
             return stop
         finished(index)
@@ -120,23 +146,27 @@ def _run_one(
         one = ast.Module([statement], type_ignores=[])
         code = compile(one, filename, "exec", flags=flags, dont_inherit=True)
         exec(code, module.__dict__)
-    except CpuLimit as error:
-        return _stop("cpu_limit", "", error, filename, statement)
-    except WallLimit as error:
-        return _stop("wall_limit", "", error, filename, statement)
-    except SystemExit as error:
-        return _stop("exited", _exit_text(error), error, filename, statement)
-    except MemoryError as error:
-        return _stop("out_of_memory", describe(error), error, filename, statement)
-    except SyntaxError as error:
-        # Some errors (a `return` outside a function, a bad `nonlocal`) only show when compiling.
-        if error.filename == filename and not learner_lines(error, filename):
-            detail = {"text": (error.text or "")[:400], "offset": error.offset or 0}
-            return Stop("syntax_error", str(error.msg)[:MESSAGE_CHARS], error.lineno, [], detail)
-        return _stop("raised", describe(error), error, filename, statement)
     except BaseException as error:  # noqa: BLE001 - whatever a stranger raises is data
-        return _stop("raised", describe(error), error, filename, statement)
+        return _stopped(error, filename, statement)
     return None
+
+
+def _stopped(error: BaseException, filename: str, statement: ast.stmt) -> Stop:
+    """Return why a statement did not finish, even where looking at the exception raises again."""
+    try:
+        return _stop(_kind(error), _message(error), error, filename, statement)
+    except BaseException as second:  # noqa: BLE001 - an exception's own methods are a stranger's
+        return Stop(_kind(second), f"{type_name(error)} cannot be shown", statement.lineno)
+
+
+def _kind(error: BaseException) -> str:
+    return next((kind for known, kind in _KINDS if issubclass(type(error), known)), "raised")
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, CpuLimit | WallLimit):
+        return ""
+    return _exit_text(error) if isinstance(error, SystemExit) else describe(error)
 
 
 def _exit_text(error: SystemExit) -> str:
@@ -149,7 +179,7 @@ def _stop(
 ) -> Stop:
     lines = learner_lines(error, filename)
     frames = [f"line {line}, in {name}" for line, name in lines][-12:]
-    detail = {"type": type(error).__name__[:80], "denied": _denied(error)}
+    detail = {"type": type_name(error), "denied": _denied(error)}
     return Stop(kind, message, lines[-1][0] if lines else statement.lineno, frames, detail)
 
 
@@ -167,7 +197,7 @@ def _denied(error: BaseException) -> bool:
 def learner_lines(error: BaseException, filename: str) -> list[tuple[int, str]]:
     """Return line and function of each traceback frame that lies in the learner's file."""
     found: list[tuple[int, str]] = []
-    step = error.__traceback__
+    step = _TRACEBACK.__get__(error)
     while step is not None and len(found) < 1000:
         if step.tb_frame.f_code.co_filename == filename:
             found.append((step.tb_lineno, step.tb_frame.f_code.co_name))
@@ -178,10 +208,15 @@ def learner_lines(error: BaseException, filename: str) -> list[tuple[int, str]]:
 def describe(error: BaseException) -> str:
     """Return `Type: message`, whatever the exception's own methods do."""
     try:
-        text = str(error)
+        text = str.__str__(str(error))
     except BaseException:  # noqa: BLE001 - a lying __str__ must not end the child
         text = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {text}"[:MESSAGE_CHARS]
+    return f"{type_name(error)}: {text}"[:MESSAGE_CHARS]
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's class, which a metaclass cannot change."""
+    return str.__str__(_NAME.__get__(type(value)))[:80]
 
 
 @contextlib.contextmanager

@@ -207,6 +207,7 @@ def row(program: str, *parts: CollectivePart, shape: list[int], **more: Any) -> 
         "bytes_per_rank": sum(part.bytes_per_rank or 0.0 for part in parts),
         "requested": list(parts),
         "compiled": list(parts),
+        "stored_devices": [0, 1, 2, 3],
         "stored_shapes": [shape] * 4,
         **more,
     }

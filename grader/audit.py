@@ -1,0 +1,211 @@
+"""Prove an exercise with its own solutions: right ones pass, each wrong one fails as it should.
+
+It decides from receipts alone and prints nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from grader import engine
+from grader.catalog.load import Entry
+from grader.errors import EnvironmentProblem, GradeError
+from grader.records.receipt import Receipt
+from grader.records.submission import Submission
+from grader.sandbox.host import Host
+
+Role = Literal["starter", "accepted", "rejected", "hostile"]
+OpenHost = Callable[[], Host]
+_CANARY = "a file beside the submission that must stay as it is"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One solution file, what it is meant to show, and what came of it."""
+
+    role: Role
+    path: Path
+    receipt: Receipt | None = None
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the file's name without its ending."""
+        return self.path.stem
+
+    @property
+    def meant(self) -> tuple[str, str]:
+        """Return the check and the mistake that a rejected file's name promises."""
+        check, _, mistake = self.name.partition("--")
+        return check, mistake
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All trials of one exercise and what was found wrong with the exercise itself."""
+
+    exercise: str
+    checks: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+    content: tuple[str, ...] = field(default=())
+
+    @property
+    def problems(self) -> list[str]:
+        """Return every reason why the audit fails."""
+        told = [f"{t.role}/{t.path.name}: {t.problem}" for t in self.trials if t.problem]
+        return [*told, *self.content]
+
+    def killed(self, check: str) -> list[Trial]:
+        """Return the rejected files that this check does not let pass."""
+        return [
+            t
+            for t in self.trials
+            if t.role == "rejected" and t.receipt and _status(t.receipt, check) != "passed"
+        ]
+
+
+def audit(
+    entry: Entry,
+    open_host: OpenHost,
+    jobs: int,
+    done: Callable[[Trial], None] = lambda _trial: None,
+) -> Audit:
+    """Return the audit of one exercise.
+
+    Args:
+        entry: the exercise.
+        open_host: gives the host that all trials share; it must survive every one of them.
+        jobs: how many are graded at a time.
+        done: told of each trial as it ends, in no order.
+
+    Raises:
+        EnvironmentProblem: the solutions are not here (they do not travel in the wheel).
+    """
+    trials = _trials(entry)
+    host = open_host()
+    try:
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+
+            def one(trial: Trial) -> Trial:
+                judged = _try(entry, trial, host)
+                done(judged)
+                return judged
+
+            judged = tuple(pool.map(one, trials))
+    finally:
+        host.close()
+    checks = tuple(check.id for check in entry.rubric.checks)
+    found = Audit(entry.exercise.id, checks, judged)
+    return Audit(entry.exercise.id, checks, judged, tuple(_content(entry, found)))
+
+
+def _trials(entry: Entry) -> list[Trial]:
+    if not entry.solutions.is_dir():
+        raise EnvironmentProblem(
+            f"no solutions of {entry.exercise.id} are here: they stay in the checkout",
+            where=str(entry.course.root),
+            next_step="run the audit in a checkout, or name one with --course",
+        )
+    trials = [Trial("starter", entry.folder / "starter.py")]
+    roles: tuple[Role, ...] = ("accepted", "rejected", "hostile")
+    for role in roles:
+        trials += [Trial(role, path) for path in sorted((entry.solutions / role).glob("*.py"))]
+    return trials
+
+
+def _try(entry: Entry, trial: Trial, host: Host) -> Trial:
+    with tempfile.TemporaryDirectory(prefix="grade-audit-") as folder:
+        canary = Path(folder, "canary")
+        canary.write_text(_CANARY, encoding="utf-8")
+        try:
+            submission = Submission(trial.path.name, str(trial.path), trial.path.read_bytes())
+            receipt = engine.grade(entry, submission, host).receipt
+        except GradeError as error:
+            return Trial(trial.role, trial.path, None, f"could not be graded: {error.what}")
+        touched = canary.read_text(encoding="utf-8") != _CANARY
+    problem = "it changed a file outside" if touched else _problem(trial, receipt)
+    return Trial(trial.role, trial.path, receipt, problem)
+
+
+def _problem(trial: Trial, receipt: Receipt) -> str:
+    """Return what this receipt should have been and is not, nothing where it is as meant."""
+    if receipt.verdict == "undecided":
+        return f"it was left undecided: {_first_message(receipt)}"
+    if trial.role == "accepted":
+        lost = f"{receipt.points} of {receipt.max_points} points ({_first_message(receipt)})"
+        return "" if receipt.verdict == "passed" else f"a right solution got {lost}"
+    if trial.role in ("starter", "hostile"):
+        return (
+            "" if receipt.points == 0 else f"it earned {receipt.points} points for {_won(receipt)}"
+        )
+    return _rejected(trial, receipt)
+
+
+def _rejected(trial: Trial, receipt: Receipt) -> str:
+    check, mistake = trial.meant
+    found = next((c for c in receipt.checks if c.id == check), None)
+    if found is None:
+        return f"there is no check {check!r}; the name must be CHECK--MISTAKE.py"
+    if found.status == "passed":
+        return f"it passes {check}"
+    named = {mistake_id for item in found.items if (mistake_id := item.mistake)}
+    if mistake not in named:
+        told = ", ".join(sorted(named)) or "none"
+        return f"{check} fails, but the mistake named is {told}: {found.message}"
+    return ""
+
+
+def _first_message(receipt: Receipt) -> str:
+    if receipt.outcome.kind != "finished":
+        return receipt.outcome.message
+    return next((f"{c.id}: {c.message}" for c in receipt.checks if c.status != "passed"), "")
+
+
+def _won(receipt: Receipt) -> str:
+    return ", ".join(i.id for c in receipt.checks for i in c.items if i.points)
+
+
+def _status(receipt: Receipt, check: str) -> str:
+    return next(c.status for c in receipt.checks if c.id == check)
+
+
+def _content(entry: Entry, found: Audit) -> Iterable[str]:
+    for check in found.checks:
+        if not found.killed(check):
+            yield f"check {check} kills none of the rejected files"
+    shown = {t.meant[1] for t in found.trials if t.role == "rejected"}
+    for mistake in entry.rubric.mistakes:
+        if mistake.id not in shown:
+            yield f"mistake {mistake.id} is shown by no rejected file"
+    known = {mistake.id for mistake in entry.rubric.mistakes}
+    for trial in found.trials:
+        if trial.role == "rejected" and trial.meant[1] not in known:
+            yield f"rejected/{trial.path.name}: the rubric has no words for {trial.meant[1]!r}"
+
+
+def matrix(found: Audit) -> list[list[str]]:
+    """Return the table of rejected files by checks: a header, then one row for each file.
+
+    A cell is `named` where the check named the file's mistake, else the check's status unless it
+    passed, else empty.
+    """
+    rows = [["rejected file", *found.checks]]
+    for trial in found.trials:
+        if trial.role == "rejected" and trial.receipt is not None:
+            rows.append([trial.name, *(_cell(trial, check) for check in found.checks)])
+    return rows
+
+
+def _cell(trial: Trial, check: str) -> str:
+    assert trial.receipt is not None
+    finding = next(c for c in trial.receipt.checks if c.id == check)
+    if finding.status == "passed":
+        return ""
+    if any(item.mistake == trial.meant[1] for item in finding.items):
+        return "named"
+    return finding.status

@@ -1,0 +1,80 @@
+"""`grade audit [EXERCISE]`: prove exercises with their right, wrong and hostile solutions."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.catalog import course as courses
+from grader.catalog.load import entry as load
+from grader.cli import options
+from grader.sandbox import cache
+from grader.sandbox.host import open_host
+
+if TYPE_CHECKING:
+    from grader.audit import Audit, Trial
+
+_SIGNS = {"named": "N", "failed": "x", "blocked": "b", "undecided": "?", "": "."}
+
+
+@click.command("audit")
+@click.argument("exercise", required=False)
+@click.option("--jobs", type=click.IntRange(1, 64), help="How many at a time (default: cores).")
+@options.course
+def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
+    """Grade every solution of EXERCISE (of all, without one) and fail on any surprise.
+
+    Example: grade audit distributed-03
+    """
+    from grader import audit as auditing
+
+    found = courses.find(course)
+    bad = False
+    for exercise_id in [exercise] if exercise else found.ids():
+        entry = load(found, exercise_id)
+        warm = found.root / "rubrics" / exercise_id / "warm.py"
+        place = cache.usable(cache.folder(warm.read_bytes())) if warm.is_file() else None
+        result = auditing.audit(
+            entry,
+            lambda place=place: open_host(found.secrets(), place),  # type: ignore[misc]
+            jobs or os.cpu_count() or 1,
+            _say_trial,
+        )
+        _say_audit(result, auditing.matrix(result))
+        bad = bad or bool(result.problems)
+    return 3 if bad else 0
+
+
+def _say_trial(trial: Trial) -> None:
+    receipt = trial.receipt
+    got = f"{receipt.verdict} {receipt.points}" if receipt else "not graded"
+    sign = "!!" if trial.problem else "ok"
+    click.echo(f"{sign} {trial.role}/{trial.path.name}: {got}", err=True)
+
+
+def _say_audit(result: Audit, rows: list[list[str]]) -> None:
+    from grader.receipt.escape import visible_line
+
+    click.echo(f"{result.exercise}: rejected files by checks")
+    header, *body = rows
+    width = max((len(row[0]) for row in rows), default=0)
+    for number, check in enumerate(header[1:], 1):
+        click.echo(f"  {number} = {check} ({len(result.killed(check))} killed)")
+    click.echo(" " * width + "  " + " ".join(str(n) for n in range(1, len(header))))
+    for row in body:
+        click.echo(f"{row[0]:<{width}}  " + " ".join(_SIGNS[cell] for cell in row[1:]))
+    click.echo("  N mistake named, x failed, b blocked, ? undecided, . passed")
+    counts = {role: sum(1 for t in result.trials if t.role == role) for role in _roles(result)}
+    told = ", ".join(f"{count} {role}" for role, count in counts.items())
+    if not result.problems:
+        click.echo(f"{result.exercise}: proved by {told}")
+        return
+    click.echo(f"{result.exercise}: {len(result.problems)} problem(s) in {told}")
+    for problem in result.problems:
+        click.echo(f"  {visible_line(problem)}")
+
+
+def _roles(result: Audit) -> list[str]:
+    return list(dict.fromkeys(trial.role for trial in result.trials))
