@@ -52,7 +52,8 @@ def shards(
     worst, wrong = 0.0, []
     for shard, view in zip(ordered, per_device, strict=True):
         gap = _gap(shard, view)
-        if not gap <= atol:
+        # The tolerance follows from a learner's own numbers, and may be infinite itself.
+        if not gap <= atol or gap == math.inf:
             wrong.append(shard.device)
         worst = max(worst, gap)
     covered = _covers(ordered, shape)
@@ -120,8 +121,9 @@ def layout(found: Sequence[Shard], shape: tuple[int, ...]) -> str:
             for dim, extent in enumerate(shape)
             if any(shard.index[dim] != (0, extent) for shard in found)
         }
+        disjoint = sum(shard.data.size for shard in found) == math.prod(shape)
         sizes = {shard.data.shape for shard in found}
-        return "split" if len(cut) == 1 and len(sizes) == 1 else "other"
+        return "split" if len(cut) == 1 and len(sizes) == 1 and disjoint else "other"
     return "other"
 
 

@@ -174,7 +174,11 @@ def _answers(entry: Entry, cases: Cases) -> dict[tuple[str, str], Answer]:
 def _usable(evidence: Evidence) -> dict[str, Array]:
     """Return the written answers that are arrays of finite numbers."""
     found = {name: as_array(claim) for name, claim in evidence.claims.items()}
-    return {n: a for n, a in found.items() if a is not None and bool(np.all(np.isfinite(a)))}
+    return {
+        name: value
+        for name, value in found.items()
+        if value is not None and np.isrealobj(value) and bool(np.all(np.isfinite(value)))
+    }
 
 
 def _own(observations: Mapping[str, Observation]) -> dict[str, Array]:

@@ -21,6 +21,7 @@ MOST_BYTES = 16 * 1024 * 1024
 _UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Legal inside a Python string, but a file that cannot be decoded and has these is no text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]")
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -92,13 +93,18 @@ def problem(submission: Submission) -> Outcome | None:
             f"{name} is UTF-16 text, which Python does not import", "save it again as UTF-8"
         )
     if b"\0" in raw:
-        line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
+        line = _line(raw, raw.index(b"\0"))
         return _refused(
             f"{name} holds NUL bytes (line {line}): it is not a text file",
             "grade the .py file itself, not a compiled or packed one",
             line,
         )
     return _undecodable(name, raw)
+
+
+def _line(raw: bytes, at: int) -> int:
+    # Python ends a line at a lone carriage return too.
+    return raw.count(b"\n", 0, at) + len(_LONE_CR.findall(raw, 0, at)) + 1
 
 
 def _refused(message: str, next_step: str, line: int | None = None) -> Outcome:
@@ -120,7 +126,7 @@ def _undecodable(name: str, raw: bytes) -> Outcome | None:
     try:
         raw.decode(encoding)
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = _line(raw, error.start)
         control = _CONTROL.search(raw)
         if control is not None:
             return _refused(

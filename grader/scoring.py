@@ -20,6 +20,6 @@ def verdict(findings: Sequence[Finding], outcome: Outcome) -> Verdict:
         return Verdict(verdict="undecided", points=points, max_points=most, blame="grader")
     if outcome.kind != "finished":
         return Verdict(verdict="error", points=points, max_points=most, blame="learner")
-    if all(finding.status == "passed" for finding in findings):
+    if findings and all(finding.status == "passed" for finding in findings):
         return Verdict(verdict="passed", points=points, max_points=most, blame=None)
     return Verdict(verdict="failed", points=points, max_points=most, blame="learner")

@@ -34,6 +34,8 @@ ARRAY_BYTES = 4 * 1024 * 1024
 VALUES = 500_000
 DIGITS = 100
 MOST = 1e100
+# What reading a frame of the wrong form may raise; the seams turn all of it into one outcome.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 def pack(message: dict[str, Any]) -> bytes:

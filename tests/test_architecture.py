@@ -20,7 +20,7 @@ PACKAGE = Path(grader.__file__).parent
 # modules of one package may import each other, neighbours on a floor may not.
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "records"}),
-    frozenset({"wire", "compare"}),
+    frozenset({"wire", "compare", "placement"}),
     frozenset({"process"}),
     frozenset({"catalog", "sandbox", "replay", "intake"}),
     frozenset({"case"}),
@@ -40,6 +40,7 @@ NEIGHBOURS = {
 }
 # Only these run in a child, where JAX is; everything else belongs to the coordinator.
 WITH_JAX = {
+    "placement",
     "sandbox.learner",
     "sandbox.programs",
     "sandbox.claims",
@@ -50,7 +51,7 @@ WITH_JAX = {
 }
 MODULE_LINES = 400
 FUNCTION_LINES = 60
-_EXERCISE_ID = re.compile(r"\b[a-z]+-\d\d\b")
+_EXERCISE_ID = re.compile(r"\bdistributed-\d\d\b")
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|home|opt|root|tmp|mnt|Users)(?:/|\b)|[A-Z]:\\\\")
 _DOTTED = re.compile(r"grader(?:\.\w+)+")
 
@@ -69,7 +70,7 @@ def _tree(name: str) -> ast.Module:
 
 
 def _imports(name: str) -> Iterator[str]:
-    """Yield every module named in an import, wherever it stands, and every grader.x.y in a string."""
+    """Yield every module named in an import, wherever it stands, or in a string of dotted names."""
     for node in ast.walk(_tree(name)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -15,10 +15,9 @@ from grader import __version__
 from grader.catalog import course as courses
 from grader.cli import options
 from grader.errors import GradeError, WireProblem
+from grader.records.evidence import confinement_level
 from grader.sandbox import cache
 from grader.sandbox.host import DEVICES, fork_is_safe, open_host
-
-_REQUIRED = {"landlock", "seccomp", "rlimits", "no_new_privs", "capabilities", "descriptors"}
 
 
 @click.command("doctor")
@@ -83,8 +82,7 @@ def _say_jax(ready: dict[str, Any] | None, words: str) -> bool:
 
 def _say_layers(frame: dict[str, Any] | None) -> None:
     layers = frame["layers"] if frame else []
-    on = {layer["name"] for layer in layers if layer["on"]}
-    level = "full" if on >= _REQUIRED else "partial" if on & _REQUIRED else "none"
+    level = confinement_level(layer["name"] for layer in layers if layer["on"])
     how = "forked from a warm server" if fork_is_safe() else "spawned one by one (slower)"
     click.echo(f"confinement  {level}; children are {how}")
     for layer in layers:

@@ -6,6 +6,8 @@ Only this floor prints or exits. Nothing heavy may be imported before a command 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import re
@@ -95,9 +97,7 @@ class Commands(click.Group):
 
 
 def _unknown(name: str) -> UsageProblem:
-    import contextlib
-import difflib
-import errno
+    import difflib
 
     from grader.catalog import course
 

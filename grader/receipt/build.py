@@ -11,7 +11,7 @@ from grader import __version__, compare, intake
 from grader.case import as_number
 from grader.catalog.models import Exercise, Rubric
 from grader.receipt.digest import evidence_digest
-from grader.records.evidence import Claim, Evidence
+from grader.records.evidence import Claim, Evidence, confinement_level
 from grader.records.finding import Finding, Verdict
 from grader.records.observation import Collective, Observation
 from grader.records.receipt import (
@@ -38,7 +38,6 @@ from grader.records.submission import Submission
 
 COMPILED_LABEL = "Bytes in the compiled program (an analysis under the ring model, not traffic)"
 TIMING_LABEL = "Observed CPU timings on logical devices of one host (no network, no accelerator)"
-_REQUIRED_LAYERS = ("landlock", "seccomp", "rlimits", "no_new_privs", "capabilities", "descriptors")
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,8 @@ def _environment(parts: Parts) -> Environment:
 
 def _confinement(evidence: Evidence) -> Confinement:
     layers = [LayerPart(name=x.name, on=x.on, reason=x.reason) for x in evidence.layers]
-    on = {layer.name for layer in layers if layer.on}
-    full = on.issuperset(_REQUIRED_LAYERS)
-    some = bool(on.intersection(_REQUIRED_LAYERS))
-    return Confinement(level="full" if full else "partial" if some else "none", layers=layers)
+    level = confinement_level(layer.name for layer in layers if layer.on)
+    return Confinement(level=level, layers=layers)
 
 
 def _payload(rubric: Rubric) -> PayloadModel | None:

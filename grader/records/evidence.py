@@ -6,7 +6,7 @@ pay for importing pydantic; the seams that fill them validate by hand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -117,6 +117,19 @@ class Layer:
     name: str
     on: bool
     reason: str = ""
+
+
+Level = Literal["full", "partial", "none"]
+# Namespaces are refused by many containers, and stop nothing that the others leave open.
+REQUIRED_LAYERS = frozenset(
+    {"descriptors", "rlimits", "capabilities", "no_new_privs", "landlock", "seccomp"}
+)
+
+
+def confinement_level(layers_on: Iterable[str]) -> Level:
+    """Return `full` when every required layer is among the names, `none` when none of them is."""
+    on = REQUIRED_LAYERS.intersection(layers_on)
+    return "full" if on == REQUIRED_LAYERS else "partial" if on else "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class Replayer:
             child.kill()
             child.finish()
             return _lost(seen, "wall_limit", ""), False
-        except (WireProblem, KeyError, TypeError, ValueError) as problem:
+        except (WireProblem, *wire.MALFORMED) as problem:
             child.kill()
             child.finish()
             return _lost(seen, "crashed", f"it sent something that is no result: {problem}"), False
@@ -157,7 +157,7 @@ class Replayer:
                     if frame["t"] == "end_of_case":
                         return True
                     self.observations[name] = _take(self.observations[name], frame)
-        except (TimeoutError, WireProblem, KeyError, TypeError, ValueError):
+        except (TimeoutError, WireProblem, *wire.MALFORMED):
             child.kill()
         child.finish()
         self._child = None

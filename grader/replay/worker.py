@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import jax
 import jax.export
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 
-from grader import wire
+from grader import placement, wire
 from grader.records.observation import Collective
 from grader.replay import hlo, requested
 
@@ -52,7 +52,7 @@ class Replayer:
         jax.config.update("jax_enable_x64", wide)
         _fits(exported, arguments)
         mesh = _mesh(exported)
-        shardings = [_placement(mesh, a) for a in arguments]
+        shardings = [_stored(mesh, a) for a in arguments]
         specs = [
             jax.ShapeDtypeStruct(tuple(a["shape"]), a["dtype"], sharding=s)
             for a, s in zip(arguments, shardings, strict=True)
@@ -129,13 +129,8 @@ def _mesh(exported: Any) -> Mesh:
     return Mesh(devices, ("data",))
 
 
-def _placement(mesh: Mesh, argument: dict[str, Any]) -> NamedSharding:
-    names = tuple(n for n, size in mesh.shape.items() if size > 1)
-    axes: Any = names[0] if len(names) == 1 else names
-    if argument["split"] is None:
-        return NamedSharding(mesh, PartitionSpec())
-    parts = [axes if dim == argument["split"] else None for dim in range(len(argument["shape"]))]
-    return NamedSharding(mesh, PartitionSpec(*parts))
+def _stored(mesh: Mesh, argument: dict[str, Any]) -> NamedSharding:
+    return placement.sharding(mesh, len(argument["shape"]), argument["split"])
 
 
 def _compiled_collectives(compiled: Any, devices: int) -> tuple[tuple[Collective, ...], str]:
@@ -205,7 +200,7 @@ def _warm() -> None:
     """
     mesh = Mesh(np.asarray(jax.devices()), ("data",))
     argument = {"shape": [4], "dtype": "float32", "split": 0}
-    spec = jax.ShapeDtypeStruct((4,), "float32", sharding=_placement(mesh, argument))
+    spec = jax.ShapeDtypeStruct((4,), "float32", sharding=_stored(mesh, argument))
     blob = jax.export.export(jax.jit(lambda x: x + 1))(spec).serialize()
     replayer = Replayer()
     replayer.load("warm", bytes(blob), [argument])

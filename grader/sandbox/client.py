@@ -151,7 +151,7 @@ class Learner:
         except TimeoutError:
             run.timed_out = True
             child.kill()
-        except (WireProblem, KeyError, TypeError, ValueError) as problem:
+        except (WireProblem, *wire.MALFORMED) as problem:
             lacks = isinstance(problem, KeyError)
             run.garbled = f"a frame lacks {problem}" if lacks else str(problem)
             child.kill()
@@ -168,7 +168,7 @@ class Learner:
 
     def _take(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
         kind = frame["t"]
-        if kind == "layers":
+        if kind == "layers" and not run.layers:
             run.layers = tuple(
                 Layer(wire.text(one["name"]), one["on"] is True, wire.text(one["reason"]))
                 for one in frame["layers"]
@@ -255,11 +255,18 @@ def _claim(frame: Mapping[str, Any]) -> Claim:
     if kind == "array":
         value, stored = wire.array_from_json(frame["array"])
         return Claim(name, kind, type_name, value.shape, stored, value=value)
-    if kind == "number" and not isinstance(frame["value"], bool | int | float):
-        raise WireProblem("a number is none")
     if kind == "text":
         return Claim(name, kind, type_name, value=wire.text(frame["value"]))
-    return Claim(name, kind, type_name, value=frame.get("value"), reason=reason)
+    if kind == "number":
+        value = frame["value"]
+        plain = value if isinstance(value, bool) else wire.number(value)
+        return Claim(name, kind, type_name, value=plain)
+    if kind in ("list", "mapping"):
+        wanted = list if kind == "list" else dict
+        if not isinstance(frame["value"], wanted):
+            raise WireProblem(f"a {kind} is none")
+        return Claim(name, kind, type_name, value=frame["value"], reason=reason)
+    return Claim(name, kind, type_name, reason=reason)
 
 
 def _device_array(frame: Mapping[str, Any], name: str, type_name: str) -> Claim:

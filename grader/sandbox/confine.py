@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from grader.records.evidence import Level, confinement_level
 from grader.sandbox import landlock, seccomp
 from grader.sandbox.landlock import libc
 from grader.sandbox.paths import readable_paths
@@ -34,8 +35,6 @@ LAYERS = (
     "landlock",
     "seccomp",
 )
-# Namespaces are refused by many containers, and stop nothing that the others leave open.
-REQUIRED = frozenset(LAYERS) - {"session", "namespaces"}
 _PER_THREAD = frozenset({"capabilities", "no_new_privs", "landlock", "seccomp"})
 
 _NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
@@ -77,15 +76,9 @@ class LayerState:
     reason: str = ""
 
 
-Level = Literal["full", "partial", "none"]
-
-
 def level(layers: Iterable[LayerState]) -> Level:
     """`full` when every required layer is on; namespaces are recorded beside it."""
-    on = {layer.name for layer in layers if layer.state == "on"}
-    if on >= REQUIRED:
-        return "full"
-    return "partial" if on & REQUIRED else "none"
+    return confinement_level(layer.name for layer in layers if layer.state == "on")
 
 
 def confine(

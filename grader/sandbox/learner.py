@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
-import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from grader import wire
 
 NAMES = 400
+Send = Callable[[dict[str, Any]], None]
 
 
 def main(jobs: BinaryIO, frames: BinaryIO) -> None:
@@ -27,67 +27,76 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     """
     import jax
 
-    from grader.sandbox import claims, programs, statements
-
     def send(message: dict[str, Any]) -> None:
         frames.write(wire.pack(message))
         frames.flush()
 
-    devices = jax.devices()
+    send({"t": "ready", "devices": len(jax.devices()), "versions": _versions()})
     array_type = type(jax.numpy.zeros(()))
-    send({"t": "ready", "devices": len(devices), "versions": _versions()})
     header = jobs.read(wire.HEADER.size)
     job = wire.unpack(jobs.read(wire.HEADER.unpack(header)[0]))
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    _watch_faults()
+    faulthandler.enable()
     hits = _count_cache_hits()
+    namespace = _run_module(job, send)
+    if namespace is not None:
+        _send_names(namespace, job, array_type, send)
+        _send_programs(namespace, job, array_type, send)
+    send({"t": "done", "cache_hits": hits[0]})
+
+
+def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
+    """Run the module's statements; returns its names, None where it is no Python."""
+    from grader.sandbox import statements
 
     filename = job["filename"]
     path = os.path.join(job["workdir"], filename)
     with open(path, "rb") as file:
-        source = file.read()
-    tree = statements.parse(source, filename)
+        tree = statements.parse(file.read(), filename)
     if isinstance(tree, statements.Stop):
         send(_stop_frame(tree))
-        send({"t": "done"})
-        return
+        return None
     send({"t": "parsed", "lines": statements.bindings(tree), "statements": len(tree.body)})
     module = statements.new_module(path)
     with statements.limits(job["wall_s"]):
         stop = statements.run(
             tree, module, filename, job["stop_before"], lambda i: send({"t": "ran", "i": i})
         )
-    namespace = dict(module.__dict__)
     if stop is not None:
         send(_stop_frame(stop))
     _flush()
+    return dict(module.__dict__)
+
+
+def _send_names(
+    namespace: Mapping[str, Any], job: Mapping[str, Any], array_type: type, send: Send
+) -> None:
+    from grader.sandbox import claims
+
     send({"t": "names", "names": _names(namespace), "hidden_in": _hidden_in(namespace, job)})
     for name in job["claims"]:
         send({"t": "claim", **claims.read(name, namespace, array_type)})
+
+
+def _send_programs(
+    namespace: Mapping[str, Any], job: Mapping[str, Any], array_type: type, send: Send
+) -> None:
+    from grader.sandbox import programs
+
     send({"t": "settings", "settings": programs.settle()})
     for program in job["programs"]:
-        if program["name"] in job["skip"]:
+        name = program["name"]
+        if name in job["skip"]:
             continue
-        send({"t": "exporting", "name": program["name"]})
+        # Said first: where exporting ends the process, the next child must leave it out.
+        send({"t": "exporting", "name": name})
         arguments = [
             programs.Argument(tuple(a["shape"]), a["dtype"], a["split"])
             for a in program["arguments"]
         ]
-        send(
-            {
-                "t": "program",
-                **programs.export_one(program["name"], namespace, arguments, array_type, filename),
-            }
-        )
-    send({"t": "done", "cache_hits": hits[0]})
-
-
-def _watch_faults() -> None:
-    """Have a crash, and the CPU limit even inside compiled code, print the learner's line."""
-    faulthandler.enable()
-    if hasattr(signal, "SIGXCPU"):
-        faulthandler.register(signal.SIGXCPU, chain=True)
+        made = programs.export_one(name, namespace, arguments, array_type, job["filename"])
+        send({"t": "program", **made})
 
 
 def _count_cache_hits() -> list[int]:

@@ -15,8 +15,9 @@ from typing import Any
 import jax
 import jax.export
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 
+from grader import placement
 from grader.sandbox.statements import describe, learner_lines
 
 MESHES = 6
@@ -37,16 +38,6 @@ class Argument:
     shape: tuple[int, ...]
     dtype: str
     split: int | None
-
-
-def placement(mesh: Mesh, argument: Argument) -> NamedSharding:
-    """Return how the lesson stores this argument on `mesh`: one dimension split, or replicated."""
-    names = tuple(n for n, size in mesh.shape.items() if size > 1) or mesh.axis_names[:1]
-    axes: Any = names[0] if len(names) == 1 else names
-    parts = [axes if dim == argument.split else None for dim in range(len(argument.shape))]
-    return NamedSharding(
-        mesh, PartitionSpec(*parts) if argument.split is not None else PartitionSpec()
-    )
 
 
 def meshes(namespace: Mapping[str, Any], array_type: type) -> list[Mesh]:
@@ -115,7 +106,10 @@ def _specs(
     plain = Mesh(np.asarray(jax.devices()), ("data",))
     for mesh in [*own, plain] if plain not in own else own:
         yield [
-            jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placement(mesh, a)) for a in arguments
+            jax.ShapeDtypeStruct(
+                a.shape, a.dtype, sharding=placement.sharding(mesh, len(a.shape), a.split)
+            )
+            for a in arguments
         ]
     yield [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments]
 

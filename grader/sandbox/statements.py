@@ -8,6 +8,7 @@ import __future__
 
 import ast
 import contextlib
+import faulthandler
 import os
 import signal
 import sys
@@ -238,11 +239,14 @@ def limits(wall_s: float) -> Iterator[None]:
 
     signal.signal(signal.SIGXCPU, on_cpu)
     signal.signal(signal.SIGALRM, on_wall)
+    # Inside compiled code no Python handler runs: the dump alone then tells the learner's line.
+    faulthandler.register(signal.SIGXCPU, chain=True)
     signal.setitimer(signal.ITIMER_REAL, wall_s, 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.unregister(signal.SIGXCPU)
         signal.signal(signal.SIGXCPU, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.sandbox.confine import LAYERS, REQUIRED, LayerState, level, probe
+from grader.records.evidence import REQUIRED_LAYERS
+from grader.sandbox.confine import LAYERS, LayerState, level, probe
 from tests.sandbox import jax_probes, probes, wanted_probes
 from tests.sandbox.confined import ENVIRONMENT, USERS, Confined
 
@@ -189,8 +190,8 @@ def test_the_level_names_what_is_missing() -> None:
     def states(on: set[str]) -> list[LayerState]:
         return [LayerState(name, "on" if name in on else "off") for name in LAYERS]
 
-    assert level(states(set(REQUIRED))) == "full"
-    assert level(states(set(REQUIRED) - {"seccomp"})) == "partial"
+    assert level(states(set(REQUIRED_LAYERS))) == "full"
+    assert level(states(set(REQUIRED_LAYERS) - {"seccomp"})) == "partial"
     assert level(states({"namespaces", "session"})) == "none"
 
 

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import checks
+from grader.catalog.course import Course, shipped
+from grader.catalog.load import entry
+from grader.errors import ContentProblem, GradeError, UsageProblem
+from tests.catalog.course import ID, make, spoil, write
+
+EXERCISE, RUBRIC = f"exercises/{ID}/exercise.toml", f"rubrics/{ID}/rubric.toml"
+
+
+def problem(root: Path, exercise: str = ID) -> GradeError:
+    """Return what is wrong with the course, from loading it to loading its checks."""
+    with pytest.raises(GradeError) as caught:
+        checks.load(entry(Course(root), exercise).rubric)
+    return caught.value
+
+
+def test_a_good_exercise_is_read_with_its_defaults(tmp_path: Path) -> None:
+    found = entry(make(tmp_path), ID)
+    assert (found.exercise.id, found.rubric.exercise) == (ID, ID)
+    assert found.exercise.program("double").arguments[0].shape == (4,)
+    assert found.exercise.limits.cpu_s == 20
+    assert [check.spec.id for check in checks.load(found.rubric)] == ["values", "answer"]
+    assert found.folder == tmp_path / "exercises" / ID
+    assert found.rubric_folder == tmp_path / "rubrics" / ID
+    assert found.solutions == tmp_path / "solutions" / ID
+    with pytest.raises(KeyError):
+        found.exercise.program("halve")
+
+
+def test_every_shipped_exercise_is_read_and_its_checks_accept_their_parameters() -> None:
+    course = Course(shipped())
+    assert course.ids()
+    for exercise in course.ids():
+        found = entry(course, exercise)
+        assert checks.load(found.rubric)
+        assert found.oracle.figures()
+
+
+def test_every_mistake_that_a_shipped_rubric_names_has_words() -> None:
+    course = Course(shipped())
+    for exercise in course.ids():
+        rubric = entry(course, exercise).rubric
+        for spec in rubric.checks:
+            rules = [rule["mistake"] for rule in spec.params.get("mistakes", ())]
+            rules += spec.params.get("layout_mistakes", {}).values()
+            rules += spec.params.get("reductions", {})
+            assert [name for name in rules if rubric.mistake(name) is None] == []
+
+
+def test_an_unknown_exercise_is_a_usage_problem_with_the_nearest_one(tmp_path: Path) -> None:
+    make(tmp_path)
+    found = problem(tmp_path, "tyni-01")
+    assert isinstance(found, UsageProblem)
+    assert found.what == "there is no exercise 'tyni-01'"
+    assert found.next_step == "did you mean tiny-01? `grade list` shows them all"
+    assert problem(tmp_path, "zzz-99").next_step == "`grade list` shows the exercises there are"
+
+
+SPOILT = {
+    "no TOML at all": (EXERCISE, 'title = "Tiny"', "title = Tiny", "exercise.toml is not TOML", ""),
+    "a rubric that is no TOML": (RUBRIC, "[[mistakes]]", "[[mistakes", "rubric.toml is not", ""),
+    "a key twice": (
+        EXERCISE,
+        "minutes = 5",
+        "minutes = 5\nminutes = 6",
+        "exercise.toml is not",
+        "",
+    ),
+    "a missing key": (EXERCISE, "minutes = 5\n", "", "exercise.toml: minutes", "required"),
+    "an unknown key": (
+        EXERCISE,
+        "minutes",
+        "points = 3\nminutes",
+        "exercise.toml: points",
+        "Extra",
+    ),
+    "a wrong type": (EXERCISE, "minutes = 5", 'minutes = "x"', "exercise.toml: minutes", "integer"),
+    "a key missing deeper": (
+        EXERCISE,
+        ', dtype = "float32"',
+        "",
+        "exercise.toml: programs.0.arguments.0.dtype",
+        "required",
+    ),
+    "an unknown dtype": (
+        EXERCISE,
+        "float32",
+        "float31",
+        "exercise.toml: programs.0.arguments.0.dtype",
+        "float32",
+    ),
+    "an id that is none": (
+        EXERCISE,
+        'id = "tiny-01"',
+        'id = "Tiny 1"',
+        "exercise.toml: id",
+        "match",
+    ),
+    "the id of another": (
+        EXERCISE,
+        'id = "tiny-01"',
+        'id = "tiny-02"',
+        "exercise.toml of tiny-01 says it belongs to 'tiny-02'",
+        "",
+    ),
+    "the rubric of another": (
+        RUBRIC,
+        'exercise = "tiny-01"',
+        'exercise = "tiny-02"',
+        "rubric.toml of tiny-01 says it belongs to 'tiny-02'",
+        "",
+    ),
+    "a limit out of range": (
+        EXERCISE,
+        "[separate]",
+        "[limits]\ncpu_s = 0\n[separate]",
+        "exercise.toml: limits.cpu_s",
+        "greater",
+    ),
+    "points that are not finite": (
+        RUBRIC,
+        "max_points = 10",
+        "max_points = nan",
+        "rubric.toml: max_points",
+        "",
+    ),
+    "a rubric without checks": (
+        RUBRIC,
+        "max_points = 10",
+        "max_points = 10\nchecks = []\n[x]",
+        "rubric.toml",
+        "",
+    ),
+    "a check without items": (
+        RUBRIC,
+        'items = [{ id = "answer", points = 4, name = "answer" }]',
+        "items = []",
+        "rubric.toml: checks.1.items",
+        "at least 1",
+    ),
+    "an unknown kind": (
+        RUBRIC,
+        'kind = "claims"',
+        'kind = "claim"',
+        "rubric of tiny-01: checks.answer.kind: there is no kind 'claim'",
+        "",
+    ),
+    "a kind that is a path": (
+        RUBRIC,
+        'kind = "claims"',
+        'kind = "../claims"',
+        "checks.answer.kind: there is no kind",
+        "",
+    ),
+    "an unknown parameter": (
+        RUBRIC,
+        'open_case = "lesson"',
+        'open_case = "lesson"\ntolerance = 1',
+        "rubric of tiny-01: checks.values.tolerance",
+        "Extra",
+    ),
+    "a missing parameter": (
+        RUBRIC,
+        "relative_tolerance = 1e-6\n",
+        "",
+        "rubric of tiny-01: checks.values.relative_tolerance",
+        "required",
+    ),
+    "an unknown key of an item": (
+        RUBRIC,
+        'name = "answer" }',
+        'nmae = "answer" }',
+        "rubric of tiny-01: checks.answer.items.0",
+        "",
+    ),
+    "points below zero": (
+        RUBRIC,
+        "points = 4",
+        "points = -4",
+        "rubric of tiny-01: checks.answer.items.0.points",
+        "greater",
+    ),
+    "points that are no whole number": (
+        RUBRIC,
+        "points = 4",
+        "points = 4.5",
+        "rubric of tiny-01: checks.answer.items.0.points",
+        "",
+    ),
+    "points that do not add up": (
+        RUBRIC,
+        "points = 4",
+        "points = 5",
+        "rubric of tiny-01: the items' points sum to 11, max_points says 10",
+        "",
+    ),
+    "a check's id twice": (
+        RUBRIC,
+        'id = "answer"\nkind',
+        'id = "values"\nkind',
+        "rubric of tiny-01: checks.values is there twice",
+        "",
+    ),
+    "an item's id twice": (
+        RUBRIC,
+        '{ id = "answer", points = 4, name = "answer" }',
+        '{ id = "a", points = 2, name = "answer" }, { id = "a", points = 2, name = "answer" }',
+        "rubric of tiny-01: checks.answer.items.a is there twice",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "what", "why"), SPOILT.values(), ids=SPOILT)
+def test_wrong_content_is_told_with_its_file_and_key(
+    tmp_path: Path, file: str, old: str, new: str, what: str, why: str
+) -> None:
+    make(tmp_path)
+    spoil(tmp_path, file, old, new)
+    found = problem(tmp_path)
+    assert isinstance(found, ContentProblem)
+    assert found.exit_code == 3
+    assert what in found.what
+    assert why in found.what
+    assert Path(file).name in found.sentence()
+    assert found.next_step
+
+
+def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
+    make(tmp_path)
+    (tmp_path / RUBRIC).write_bytes("title = 'ö'".encode("latin-1"))
+    assert "rubric.toml is not TOML" in problem(tmp_path).what
+
+
+def test_a_missing_rubric_is_told(tmp_path: Path) -> None:
+    make(tmp_path)
+    (tmp_path / RUBRIC).unlink()
+    found = problem(tmp_path)
+    assert (type(found), found.what) == (ContentProblem, "rubric.toml is missing")
+    assert found.where == str(tmp_path / RUBRIC)
+
+
+def test_the_digest_follows_every_file_that_decides_a_grade(tmp_path: Path) -> None:
+    before = entry(make(tmp_path), ID).digest
+    assert entry(make(tmp_path), ID).digest == before
+    seen = {before}
+    for name in (EXERCISE, RUBRIC, f"rubrics/{ID}/oracle.py"):
+        make(tmp_path)
+        write(tmp_path, name, (tmp_path / name).read_text(encoding="utf-8") + "\n# more\n")
+        seen.add(entry(Course(tmp_path), ID).digest)
+    assert len(seen) == 4
+
+
+def test_mistakes_that_nothing_tells_apart_are_worded_together() -> None:
+    course = Course(shipped())
+    rubric = entry(course, course.ids()[0]).rubric
+    one, two = rubric.mistakes[:2]
+    both = rubric.mistake(f"{one.id}-or-{two.id}")
+    assert both is not None
+    assert both.title == f"{one.title}; or {two.title}"
+    assert rubric.mistake("no-such-mistake") is None
+    assert rubric.mistake(one.id) == one
