@@ -152,6 +152,10 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
         message = f"`{name}` is not visible: everything sits inside {inside}"
         hint = f"move the definitions out of {inside} to module level"
         return Decision("failed", message, source=source, hint=hint)
+    if name in case.evidence.names:
+        message = f"`{name}` is defined, but could not be taken out of the module"
+        hint = "look for code that ends or blocks the process once the module has run"
+        return Decision("failed", message, None, case.line(name), source, hint)
     message = f"`{name}` is not defined"
     close = difflib.get_close_matches(name, case.evidence.names, n=1, cutoff=0.75)
     if outcome.kind == "syntax_error":
@@ -176,11 +180,11 @@ def claim(case: Case, name: str) -> Claim:
 
 
 def as_array(found: Claim) -> Array | None:
-    """Return the numbers of a claim as a global array, None where it holds none."""
+    """Return the numbers of a claim as a global array of reals, None where it holds none."""
     if found.kind == "device_array":
-        return compare.assemble(found.shards, found.shape)
-    if found.kind == "array" and np.issubdtype(found.value.dtype, np.number):
-        return np.asarray(found.value)
+        return _reals(compare.assemble(found.shards, found.shape))
+    if found.kind == "array":
+        return _reals(found.value)
     if found.kind in ("number", "list"):
         try:
             # NumPy would read the numbers that strings spell.
@@ -194,13 +198,19 @@ def as_array(found: Claim) -> Array | None:
     return None
 
 
+def _reals(array: Array | None) -> Array | None:
+    if array is None or not np.issubdtype(array.dtype, np.number):
+        return None
+    return array if np.isrealobj(array) else None if np.any(array.imag) else array.real
+
+
 def as_number(found: Claim) -> float | None:
     """Return a claim as one finite number: a scalar of any kind, or a one-element array."""
     if found.kind == "number":
         number = np.nan if isinstance(found.value, bool) else float(found.value)
         return number if np.isfinite(number) else None
     values = as_array(found)
-    if values is None or values.size != 1 or not np.isrealobj(values):
+    if values is None or values.size != 1:
         return None
     number = float(values.reshape(-1)[0])
     return number if np.isfinite(number) else None

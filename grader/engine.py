@@ -211,7 +211,7 @@ def _replay_child(host: Host, entry: Entry, workdir: str) -> Child:
     return host.start(
         "replay",
         workdir,
-        {"cpu_s": max(limits.cpu_s // 2, 5), "memory_bytes": limits.memory_mib << 20},
+        {"cpu_s": max(limits.cpu_s // 3, 5), "memory_bytes": limits.memory_mib << 20},
         limits.output_mib << 20,
     )
 

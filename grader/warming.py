@@ -1,6 +1,6 @@
 """Fill the cache of compiled programs once per machine, and test that it is ever hit.
 
-Only the course's own warming program runs here, never a submission.
+Only the course's own warming programs run here, never a submission.
 """
 
 from __future__ import annotations
@@ -14,30 +14,29 @@ from grader.sandbox import cache
 from grader.sandbox.host import ForkServer, SpawnHost, fork_is_safe
 
 
-def source(entry_folder: Path) -> Submission | None:
-    """Return the exercise's warming program, None where it has none."""
-    path = entry_folder / "warm.py"
-    try:
-        return Submission("warm.py", str(path), path.read_bytes())
-    except OSError:
-        return None
+def programs(entry: Entry) -> list[Submission]:
+    """Return the exercise's warming programs; none where it has none."""
+    found = sorted((entry.rubric_folder / "warm").glob("*.py"))
+    return [Submission(path.name, str(path), path.read_bytes()) for path in found]
 
 
-def warm(entry: Entry, program: Submission, place: Path) -> str:
+def warm(entry: Entry, place: Path) -> str:
     """Fill `place`, test it, and return its state.
 
     Effects: writes the cache folder. Raises OSError where it cannot be written, Undecided where
-    the warming program could not be run.
+    a warming program could not be run.
     """
-    if not fork_is_safe() or cache.state(place):
+    wanted = programs(entry)
+    if not fork_is_safe() or not wanted or cache.state(place):
         return cache.state(place)
     with cache.filling(place) as fresh:
         writer = SpawnHost(str(fresh), fill=True)
         try:
-            engine.grade(entry, program, writer)
+            for program in wanted:
+                engine.grade(entry, program, writer)
         finally:
             writer.close()
-        cache.mark(fresh, cache.WORKS if _hits(entry, program, fresh) else cache.NEVER_HITS)
+        cache.mark(fresh, cache.WORKS if _hits(entry, wanted[0], fresh) else cache.NEVER_HITS)
     return cache.state(place)
 
 

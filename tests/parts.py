@@ -11,15 +11,15 @@ from tests.command import EXERCISE, ROOT, STARTER_FILLED
 STARTER = ROOT / "exercises" / EXERCISE / "starter.py"
 RUBRIC = ROOT / "rubrics" / EXERCISE / "rubric.toml"
 _SECTION = re.compile(r"^(?=# %% )", re.MULTILINE)
-_TITLE = re.compile(r"# %% (Part (\d)|.*)")
+_NUMBER = re.compile(r"# %% Part (\d)")
 
 Item = tuple[str, str]
 
 
 def _sections(text: str) -> list[tuple[str, str]]:
     """Return heading and text of each section; what stands before the first has no heading."""
-    cut = [("", ""), *((piece.splitlines()[0], piece) for piece in _SECTION.split(text)[1:])]
-    return [("", _SECTION.split(text)[0]), *cut[1:]]
+    first, *others = _SECTION.split(text)
+    return [("", first), *((piece.splitlines()[0], piece) for piece in others)]
 
 
 STARTER_SECTIONS = _sections(STARTER.read_text(encoding="utf-8"))
@@ -27,8 +27,8 @@ FILLED_SECTIONS = _sections(STARTER_FILLED.read_text(encoding="utf-8"))
 
 
 def _number(heading: str) -> int | None:
-    found = _TITLE.match(heading)
-    return int(found[2]) if found and found[2] else None
+    found = _NUMBER.match(heading)
+    return int(found[1]) if found else None
 
 
 def spliced(parts: Collection[int], after: dict[int, str] | None = None) -> str:

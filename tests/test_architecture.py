@@ -46,6 +46,7 @@ WITH_JAX = {
     "sandbox.claims",
     "sandbox.statements",
     "sandbox.server",
+    "replay.replayer",
     "replay.worker",
     "replay.requested",
 }

@@ -108,7 +108,8 @@ def _unusable(found: Claim) -> str:
     if found.kind in ("none", "other") and found.type_name in ("NoneType", "ellipsis"):
         return f"is still empty (it is {'None' if found.kind == 'none' else '...'})"
     reason = f": {found.reason}" if found.reason else ""
-    return f"is a {found.type_name}, not an array of numbers{reason}"
+    article = "an" if found.type_name[:1].lower() in "aeiou" else "a"
+    return f"is {article} {found.type_name}, not an array of real numbers{reason}"
 
 
 def _evidence(found: Claim) -> dict[str, Any]:

@@ -108,9 +108,12 @@ def _decide(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
     if narrow:
         message = f"`{seen.name}`: {_listed(narrow)} does not span all devices"
         return Decision("failed", message, _rule(params, spec, seen, ops), line)
+    asked = {one.op for one in vectors if not one.by_compiler}
+    if spec.op in (ops if len(ops) == 1 else asked) and not _enough(spec, vectors):
+        message = f"`{seen.name}` runs {found}, too little to be {_article(spec.op)} of the whole"
+        return Decision("failed", message, _rule(params, spec, seen, ops), line)
     if ops == {spec.op}:
         return Decision("passed", f"`{seen.name}` {_DOES[spec.op]}: {found}{_who(vectors)}")
-    asked = {one.op for one in vectors if not one.by_compiler}
     if asked == {spec.op}:
         more = _listed([one for one in vectors if one.by_compiler])
         message = f"`{seen.name}` {_DOES[spec.op]}; the compiler adds {more} (see the bytes)"
@@ -126,6 +129,16 @@ def _wide_enough(one: Collective, participants: int) -> bool:
     if one.op == "collective-permute":
         return (one.group_size or 0) >= participants - 1
     return one.group_size == participants
+
+
+def _enough(spec: ProgramItem, found: list[Collective]) -> bool:
+    """Return whether the collective asked for can be the one that does the work.
+
+    One of a single value, or one that may never run, can stand beside anything. Half of the bytes
+    are enough: a 16-bit format is a mistake of its own.
+    """
+    sent = [one.bytes_per_rank for one in found if one.op == spec.op]
+    return sum(b for b in sent if b is not None) >= spec.floor / 2
 
 
 def _in_budget(spec: ProgramItem, found: list[Collective]) -> bool:

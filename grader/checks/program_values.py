@@ -140,7 +140,8 @@ def _mistake(
     worst = max(r.worst for r in hidden.values())
     if {"bf16", "f16"} & set(seen.element_types) and worst <= params.low_precision:
         return "low-precision"
-    if results[params.open_case].equal and not any(r.equal for r in hidden.values()):
+    far = all(params.low_precision < r.worst < np.inf for r in hidden.values())
+    if results[params.open_case].equal and far:
         return "hard-coded"
     return None
 

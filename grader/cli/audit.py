@@ -34,8 +34,8 @@ def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
     bad = False
     for exercise_id in [exercise] if exercise else found.ids():
         entry = load(found, exercise_id)
-        warm = found.root / "rubrics" / exercise_id / "warm.py"
-        place = cache.usable(cache.folder(warm.read_bytes())) if warm.is_file() else None
+        folder = cache.folder(entry.rubric_folder / "warm")
+        place = cache.usable(folder) if folder else None
         result = auditing.audit(
             entry,
             lambda place=place: open_host(found.secrets(), place),  # type: ignore[misc]

@@ -94,11 +94,8 @@ def _say_layers(frame: dict[str, Any] | None) -> None:
 def _say_cache(found: courses.Course) -> None:
     click.echo(f"cache        {_home()}")
     for exercise in found.ids():
-        warm = found.root / "rubrics" / exercise / "warm.py"
-        try:
-            state = cache.state(cache.folder(warm.read_bytes()))
-        except OSError:
-            state = "no warming program"
+        folder = cache.folder(found.root / "rubrics" / exercise / "warm")
+        state = cache.state(folder) if folder else "nothing to fill it with"
         told = {"": "not filled yet; the first grade fills it", cache.NEVER_HITS: "off: never hit"}
         click.echo(f"    {exercise}: {told.get(state, state)}")
 

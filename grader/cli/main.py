@@ -216,7 +216,11 @@ def main() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
     code = run()
-    sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    # Nothing is left to do, and taking the interpreter apart would take as long as a check.
+    os._exit(code)
 
 
 def _leave(number: int, _frame: object) -> None:

@@ -69,8 +69,7 @@ def command(
     found = courses.find(course)
     if exercise not in found.ids():
         _complain_about(found, exercise)
-    warm_file = found.root / "rubrics" / exercise / "warm.py"
-    place = None if no_cache else _cache_place(warm_file)
+    place = None if no_cache else _cache_place(found, exercise)
     # Started before anything heavy is imported here: JAX loads there meanwhile.
     host = open_host(found.secrets(), cache.usable(place) if place else None)
     try:
@@ -108,10 +107,10 @@ def _complain_about(found: courses.Course, exercise: str) -> None:
     entry(found, exercise)
 
 
-def _cache_place(warm_file: Path) -> Path | None:
+def _cache_place(found: courses.Course, exercise: str) -> Path | None:
     try:
-        return cache.folder(warm_file.read_bytes())
-    except (OSError, RuntimeError):
+        return cache.folder(found.root / "rubrics" / exercise / "warm")
+    except RuntimeError:  # no home directory can be found
         return None
 
 
@@ -194,12 +193,9 @@ def _warm(entry: Entry, place: Path) -> None:
     """Fill the cache for the next grade; no failure of this may change the outcome."""
     from grader import warming
 
-    program = warming.source(entry.rubric_folder)
-    if program is None:
-        return
     if sys.stderr.isatty():
         click.echo("preparing faster grading on this machine (once, a few seconds)", err=True)
     try:
-        warming.warm(entry, program, place)
+        warming.warm(entry, place)
     except (OSError, GradeError) as error:
         click.echo(f"the cache of compiled programs is not available: {error}", err=True)

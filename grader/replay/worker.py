@@ -1,172 +1,35 @@
-"""The replay child: load exported programs, compile them, run them on hidden inputs, hand out raw
-per-device arrays.
+"""The replay child: serve requests for programs and hidden inputs, hand out raw per-device arrays.
 
 Runs confined. It never sees source or expected values, and it compares nothing.
 """
 
 from __future__ import annotations
 
-import base64
-import time
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, BinaryIO
 
 import jax
 import jax.export
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 
-from grader import placement, wire
-from grader.records.observation import Collective
-from grader.replay import hlo, requested
+from grader import wire
+from grader.replay.replayer import Refused, Replayer, stored
 
-SAMPLES = 7
-WIDE = ("float64", "int64", "uint64", "complex128")
-
-
-class Refused(Exception):
-    """A program that the clean room does not run; the message is meant for the learner."""
-
-
-class Replayer:
-    """The programs loaded so far, and the inputs they may be run on."""
-
-    def __init__(self) -> None:
-        self.cases: dict[str, dict[str, list[Any]]] = {}
-        self._loaded: dict[str, tuple[Any, list[NamedSharding]]] = {}
-
-    def add_cases(self, cases: dict[str, Any]) -> None:
-        """Take more input sets, each a list of arrays per program."""
-        for case, programs in cases.items():
-            self.cases[case] = {
-                name: [wire.array_from_json(a)[0] for a in arrays]
-                for name, arrays in programs.items()
-            }
-
-    def load(self, name: str, blob: bytes, arguments: list[dict[str, Any]]) -> dict[str, Any]:
-        """Compile a program for inputs stored as the lesson stores them; returns what it is."""
-        exported = _deserialize(blob)
-        asked = requested.read(exported.mlir_module())
-        if asked.refused:
-            raise Refused(f"it calls {asked.refused[0][:80]}, which is not plain XLA")
-        wide = any(str(a.dtype) in WIDE for a in (*exported.in_avals, *exported.out_avals))
-        jax.config.update("jax_enable_x64", wide)
-        _fits(exported, arguments)
-        mesh = _mesh(exported)
-        shardings = [_stored(mesh, a) for a in arguments]
-        specs = [
-            jax.ShapeDtypeStruct(tuple(a["shape"]), a["dtype"], sharding=s)
-            for a, s in zip(arguments, shardings, strict=True)
-        ]
-        compiled = jax.jit(exported.call).lower(*specs).compile()
-        self._loaded[name] = (compiled, shardings)
-        found, unknown = _compiled_collectives(compiled, exported.nr_devices)
-        return {
-            "shape": list(exported.out_avals[0].shape),
-            "dtype": str(exported.out_avals[0].dtype),
-            "devices": exported.nr_devices,
-            "requested": [_plain(item) for item in asked.collectives],
-            "compiled": [_plain(item) for item in hlo.mark_compiler_made(found, asked.collectives)],
-            "unknown": unknown,
-            "element_types": list(asked.element_types),
-        }
-
-    def run(self, name: str, case: str) -> list[dict[str, Any]]:
-        """Return the shards of one program's result on one case, one for each device."""
-        return wire.shards_to_json(self._call(name, case))
-
-    def time(self, name: str, case: str) -> list[float]:
-        """Return seven completed calls after a warm-up, in microseconds."""
-        compiled, arrays = self._placed(name, case)
-        jax.block_until_ready(compiled(*arrays))
-        samples = []
-        for _ in range(SAMPLES):
-            start = time.perf_counter()
-            jax.block_until_ready(compiled(*arrays))
-            samples.append(round((time.perf_counter() - start) * 1e6, 1))
-        return samples
-
-    def _placed(self, name: str, case: str) -> tuple[Any, list[jax.Array]]:
-        compiled, shardings = self._loaded[name]
-        inputs = self.cases[case][name]
-        return compiled, [jax.device_put(a, s) for a, s in zip(inputs, shardings, strict=True)]
-
-    def _call(self, name: str, case: str) -> jax.Array:
-        compiled, arrays = self._placed(name, case)
-        out = jax.tree_util.tree_leaves(compiled(*arrays))[0]
-        # Two cores and many calls in flight can deadlock JAX 0.10: one call at a time.
-        return jax.block_until_ready(out)
-
-
-def _deserialize(blob: bytes) -> Any:
-    try:
-        exported = jax.export.deserialize(bytearray(blob))
-    except Exception as error:
-        raise Refused(f"its export cannot be read ({type(error).__name__})") from error
-    if len(exported.out_avals) != 1:
-        raise Refused(f"it returns {len(exported.out_avals)} arrays, not one")
-    if exported.nr_devices not in (1, 4):
-        raise Refused(f"it was built for {exported.nr_devices} devices, not four")
-    return exported
-
-
-def _fits(exported: Any, arguments: list[dict[str, Any]]) -> None:
-    wanted = [(tuple(a["shape"]), a["dtype"]) for a in arguments]
-    given = [(tuple(a.shape), str(a.dtype)) for a in exported.in_avals]
-    if given != wanted:
-        raise Refused(f"it takes {given}, not {wanted}")
-
-
-def _mesh(exported: Any) -> Mesh:
-    """Return a mesh of real devices shaped as the one the program was exported on."""
-    devices = np.asarray(jax.devices())
-    named = getattr(exported, "_in_named_shardings", None) or ()
-    for sharding in (*named, *(getattr(exported, "_out_named_shardings", None) or ())):
-        mesh = getattr(sharding, "mesh", None)
-        if mesh is not None and mesh.size == devices.size:
-            return Mesh(
-                devices.reshape(mesh.axis_sizes), mesh.axis_names, axis_types=mesh.axis_types
-            )
-    return Mesh(devices, ("data",))
-
-
-def _stored(mesh: Mesh, argument: dict[str, Any]) -> NamedSharding:
-    return placement.sharding(mesh, len(argument["shape"]), argument["split"])
-
-
-def _compiled_collectives(compiled: Any, devices: int) -> tuple[tuple[Collective, ...], str]:
-    from jaxlib import _hlo
-
-    options = _hlo.HloPrintOptions()
-    # Metadata holds the learner's own names, which must not be mistaken for operations.
-    options.print_metadata = False
-    options.print_operand_shape = True
-    options.print_backend_config = True
-    options.print_large_constants = False
-    found: list[Collective] = []
-    try:
-        for module in compiled.runtime_executable().hlo_modules():
-            found += hlo.collectives(module.to_string(options), devices)
-    except hlo.UnknownSpelling as problem:
-        return tuple(found), str(problem)
-    return tuple(found), ""
-
-
-def _plain(item: Collective) -> dict[str, Any]:
-    return {
-        "op": item.op,
-        "operand": item.operand,
-        "operand_bytes": item.operand_bytes,
-        "group_size": item.group_size,
-        "trip_count": item.trip_count,
-        "bytes_per_rank": item.bytes_per_rank,
-        "by_compiler": item.by_compiler,
-    }
+COMPILERS = 2
+Send = Callable[[dict[str, Any]], None]
 
 
 def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     """Serve requests until `end`: `cases`, `program`, `again`.
 
-    Effects: starts the JAX backend first, so that a spare child waits warm.
+    Programs are compiled side by side and run one after the other, in the order they came.
+
+    Effects: starts the JAX backend first, so that a spare child waits warm; starts threads.
     """
 
     def send(message: dict[str, Any]) -> None:
@@ -177,20 +40,33 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     _warm()
     send({"t": "ready"})
     replayer = Replayer()
-    while True:
-        header = jobs.read(wire.HEADER.size)
-        if len(header) < wire.HEADER.size:
-            return
+    turns: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+    runner = threading.Thread(target=_take_turns, args=(turns,))
+    runner.start()
+    with ThreadPoolExecutor(max_workers=COMPILERS) as pool:
+        for job in _received(jobs):
+            if job["t"] == "cases":
+                replayer.add_cases(job["cases"])
+            elif job["t"] == "program":
+                loading = pool.submit(replayer.load_job, job)
+                turns.put(partial(_serve_program, replayer, job, loading, send))
+            elif job["t"] == "again":
+                turns.put(partial(_serve_again, replayer, job, send))
+        turns.put(None)
+    runner.join()
+
+
+def _received(jobs: BinaryIO) -> Iterator[dict[str, Any]]:
+    while len(header := jobs.read(wire.HEADER.size)) == wire.HEADER.size:
         job = wire.unpack(jobs.read(wire.HEADER.unpack(header)[0]))
         if job["t"] == "end":
             return
-        if job["t"] == "cases":
-            replayer.add_cases(job["cases"])
-        elif job["t"] == "program":
-            _serve_program(replayer, job, send)
-        elif job["t"] == "again":
-            _serve_case(replayer, job["name"], job["case"], send)
-            send({"t": "end_of_case", "name": job["name"], "case": job["case"]})
+        yield job
+
+
+def _take_turns(turns: queue.SimpleQueue[Callable[[], None] | None]) -> None:
+    while (turn := turns.get()) is not None:
+        turn()
 
 
 def _warm() -> None:
@@ -200,7 +76,7 @@ def _warm() -> None:
     """
     mesh = Mesh(np.asarray(jax.devices()), ("data",))
     argument = {"shape": [4], "dtype": "float32", "split": 0}
-    spec = jax.ShapeDtypeStruct((4,), "float32", sharding=_stored(mesh, argument))
+    spec = jax.ShapeDtypeStruct((4,), "float32", sharding=stored(mesh, argument))
     blob = jax.export.export(jax.jit(lambda x: x + 1))(spec).serialize()
     replayer = Replayer()
     replayer.load("warm", bytes(blob), [argument])
@@ -208,10 +84,12 @@ def _warm() -> None:
     replayer.run("warm", "warm")
 
 
-def _serve_program(replayer: Replayer, job: dict[str, Any], send: Any) -> None:
+def _serve_program(
+    replayer: Replayer, job: dict[str, Any], loading: Future[dict[str, Any]], send: Send
+) -> None:
     name = job["name"]
     try:
-        facts = replayer.load(name, base64.b64decode(job["blob"]), job["arguments"])
+        facts = loading.result()
     except Refused as error:
         send({"t": "refused", "name": name, "reason": str(error)})
         return
@@ -229,7 +107,12 @@ def _serve_program(replayer: Replayer, job: dict[str, Any], send: Any) -> None:
     send({"t": "end_of_program", "name": name})
 
 
-def _serve_case(replayer: Replayer, name: str, case: str, send: Any) -> None:
+def _serve_again(replayer: Replayer, job: dict[str, Any], send: Send) -> None:
+    _serve_case(replayer, job["name"], job["case"], send)
+    send({"t": "end_of_case", "name": job["name"], "case": job["case"]})
+
+
+def _serve_case(replayer: Replayer, name: str, case: str, send: Send) -> None:
     try:
         send({"t": "case", "name": name, "case": case, "shards": replayer.run(name, case)})
     except Exception as error:  # noqa: BLE001

@@ -27,11 +27,22 @@ def home() -> Path:
     return (Path(base) if base and os.path.isabs(base) else Path.home() / ".cache") / "grade"
 
 
-def folder(warm_source: bytes) -> Path:
-    """Return the folder for this interpreter, JAX, processor and warming program."""
+def folder(warm: Path) -> Path | None:
+    """Return the folder for this interpreter, JAX, processor and the warming programs in `warm`.
+
+    None where the exercise has no such programs, or they cannot be read.
+    """
+    try:
+        sources = [path.read_bytes() for path in sorted(warm.glob("*.py"))]
+    except OSError:
+        return None
+    if not sources:
+        return None
     facts = "\n".join([sys.version, *_jax_versions(), platform.machine(), _processor()])
-    key = hashlib.sha256(facts.encode() + b"\0" + warm_source).hexdigest()[:20]
-    return home() / "xla" / key
+    digest = hashlib.sha256(facts.encode())
+    for source in sources:
+        digest.update(hashlib.sha256(source).digest())
+    return home() / "xla" / digest.hexdigest()[:20]
 
 
 def _jax_versions() -> list[str]:

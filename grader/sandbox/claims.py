@@ -112,10 +112,7 @@ def _tree(value: Any, array_type: type, budget: itertools.count[int], depth: int
         return _tree(flat.tolist(), array_type, budget, depth)
     pairs = _pairs(value)
     if pairs is not None:
-        return {
-            _key(key): _tree(item, array_type, budget, depth + 1)
-            for key, item in itertools.islice(pairs, NODES)
-        }
+        return {_key(key): _tree(item, array_type, budget, depth + 1) for key, item in pairs}
     items = _items(value)
     if items is not None:
         return [_tree(item, array_type, budget, depth + 1) for item in items]

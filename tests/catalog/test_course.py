@@ -9,7 +9,6 @@ from grader.catalog import course
 from grader.errors import UsageProblem
 from tests.catalog.course import ID, make
 
-
 unnamed = pytest.mark.skipif("GRADE_COURSE" in os.environ, reason="a course is named around us")
 
 

@@ -1,0 +1,179 @@
+"""Load exported programs, compile them for inputs stored as the lesson stores them, and run them.
+
+Runs confined, in the replay child. It compares nothing and knows no expected value.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.export
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+
+from grader import placement, wire
+from grader.records.observation import Collective
+from grader.replay import hlo, requested
+
+SAMPLES = 7
+WIDE = ("float64", "int64", "uint64", "complex128")
+
+
+class Refused(Exception):
+    """A program that the clean room does not run; the message is meant for the learner."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A compiled program, where its arguments go, and whether it needs 64-bit types."""
+
+    compiled: Any
+    shardings: list[NamedSharding]
+    wide: bool
+
+
+class Replayer:
+    """The programs loaded so far, and the inputs they may be run on."""
+
+    def __init__(self) -> None:
+        self.cases: dict[str, dict[str, list[Any]]] = {}
+        self._loaded: dict[str, _Loaded] = {}
+
+    def add_cases(self, cases: dict[str, Any]) -> None:
+        """Take more input sets, each a list of arrays per program."""
+        for case, programs in cases.items():
+            self.cases[case] = {
+                name: [wire.array_from_json(a)[0] for a in arrays]
+                for name, arrays in programs.items()
+            }
+
+    def load_job(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Compile the program of a request; see `load`."""
+        return self.load(job["name"], base64.b64decode(job["blob"]), job["arguments"])
+
+    def load(self, name: str, blob: bytes, arguments: list[dict[str, Any]]) -> dict[str, Any]:
+        """Compile a program for inputs stored as the lesson stores them; returns what it is."""
+        exported = _deserialize(blob)
+        asked = requested.read(exported.mlir_module())
+        if asked.refused:
+            raise Refused(f"it calls {asked.refused[0][:80]}, which is not plain XLA")
+        wide = any(str(a.dtype) in WIDE for a in (*exported.in_avals, *exported.out_avals))
+        _fits(exported, arguments)
+        mesh = _mesh(exported)
+        shardings = [stored(mesh, a) for a in arguments]
+        specs = [
+            jax.ShapeDtypeStruct(tuple(a["shape"]), a["dtype"], sharding=s)
+            for a, s in zip(arguments, shardings, strict=True)
+        ]
+        with jax.enable_x64(wide):
+            compiled = jax.jit(exported.call).lower(*specs).compile()
+        self._loaded[name] = _Loaded(compiled, shardings, wide)
+        found, unknown = _compiled_collectives(compiled, exported.nr_devices)
+        return {
+            "shape": list(exported.out_avals[0].shape),
+            "dtype": str(exported.out_avals[0].dtype),
+            "devices": exported.nr_devices,
+            "requested": [_plain(item) for item in asked.collectives],
+            "compiled": [_plain(item) for item in hlo.mark_compiler_made(found, asked.collectives)],
+            "unknown": unknown,
+            "element_types": list(asked.element_types),
+        }
+
+    def run(self, name: str, case: str) -> list[dict[str, Any]]:
+        """Return the shards of one program's result on one case, one for each device."""
+        return wire.shards_to_json(self._call(name, case))
+
+    def time(self, name: str, case: str) -> list[float]:
+        """Return seven completed calls after a warm-up, in microseconds."""
+        loaded = self._loaded[name]
+        with jax.enable_x64(loaded.wide):
+            arrays = self._placed(loaded, name, case)
+            jax.block_until_ready(loaded.compiled(*arrays))
+            samples = []
+            for _ in range(SAMPLES):
+                start = time.perf_counter()
+                jax.block_until_ready(loaded.compiled(*arrays))
+                samples.append(round((time.perf_counter() - start) * 1e6, 1))
+        return samples
+
+    def _placed(self, loaded: _Loaded, name: str, case: str) -> list[jax.Array]:
+        inputs = zip(self.cases[case][name], loaded.shardings, strict=True)
+        return [jax.device_put(array, sharding) for array, sharding in inputs]
+
+    def _call(self, name: str, case: str) -> jax.Array:
+        loaded = self._loaded[name]
+        with jax.enable_x64(loaded.wide):
+            out = jax.tree_util.tree_leaves(loaded.compiled(*self._placed(loaded, name, case)))[0]
+            # Two cores and many calls in flight can deadlock JAX 0.10: one call at a time.
+            return jax.block_until_ready(out)
+
+
+def _deserialize(blob: bytes) -> Any:
+    try:
+        exported = jax.export.deserialize(bytearray(blob))
+    except Exception as error:
+        raise Refused(f"its export cannot be read ({type(error).__name__})") from error
+    if len(exported.out_avals) != 1:
+        raise Refused(f"it returns {len(exported.out_avals)} arrays, not one")
+    if exported.nr_devices not in (1, 4):
+        raise Refused(f"it was built for {exported.nr_devices} devices, not four")
+    return exported
+
+
+def _fits(exported: Any, arguments: list[dict[str, Any]]) -> None:
+    wanted = [(tuple(a["shape"]), a["dtype"]) for a in arguments]
+    given = [(tuple(a.shape), str(a.dtype)) for a in exported.in_avals]
+    if given != wanted:
+        raise Refused(f"it takes {given}, not {wanted}")
+
+
+def _mesh(exported: Any) -> Mesh:
+    """Return a mesh of real devices shaped as the one the program was exported on."""
+    devices = np.asarray(jax.devices())
+    named = getattr(exported, "_in_named_shardings", None) or ()
+    for sharding in (*named, *(getattr(exported, "_out_named_shardings", None) or ())):
+        mesh = getattr(sharding, "mesh", None)
+        if mesh is not None and mesh.size == devices.size:
+            return Mesh(
+                devices.reshape(mesh.axis_sizes), mesh.axis_names, axis_types=mesh.axis_types
+            )
+    return Mesh(devices, ("data",))
+
+
+def stored(mesh: Mesh, argument: dict[str, Any]) -> NamedSharding:
+    """Return how an argument of the exercise lies on `mesh`."""
+    return placement.sharding(mesh, len(argument["shape"]), argument["split"])
+
+
+def _compiled_collectives(compiled: Any, devices: int) -> tuple[tuple[Collective, ...], str]:
+    from jaxlib import _hlo
+
+    options = _hlo.HloPrintOptions()
+    # Metadata holds the learner's own names, which must not be mistaken for operations.
+    options.print_metadata = False
+    options.print_operand_shape = True
+    options.print_backend_config = True
+    options.print_large_constants = False
+    found: list[Collective] = []
+    try:
+        for module in compiled.runtime_executable().hlo_modules():
+            found += hlo.collectives(module.to_string(options), devices)
+    except hlo.UnknownSpelling as problem:
+        return tuple(found), str(problem)
+    return tuple(found), ""
+
+
+def _plain(item: Collective) -> dict[str, Any]:
+    return {
+        "op": item.op,
+        "operand": item.operand,
+        "operand_bytes": item.operand_bytes,
+        "group_size": item.group_size,
+        "trip_count": item.trip_count,
+        "bytes_per_rank": item.bytes_per_rank,
+        "by_compiler": item.by_compiler,
+    }
