@@ -168,9 +168,12 @@ def _wrong(
         ),
         None,
     )
-    if mistake is None and found.kind == "device_array" and _one_replica(found, expected):
-        message = f"`{spec.name}` is right on some devices only"
-        return _claimed("failed", message, "one-replica-only", line)
+    right = _right_devices(found, expected)
+    if mistake is None and 0 < right < len(found.shards):
+        whole = compare.layout(found.shards, found.shape) == "replicated"
+        alone = "one-replica-only" if whole and right == 1 else None
+        message = f"`{spec.name}` is right on {right} of {len(found.shards)} devices only"
+        return _claimed("failed", message, alone, line)
     with np.errstate(invalid="ignore"):
         gap = float(np.abs(value - expected.value).max())
     size = f"by up to {gap:.3g}" if np.isfinite(gap) else "with values that are not finite"
@@ -186,10 +189,13 @@ def _follows_from_own(
     return _equal(found, value, expected.other, expected.atol)
 
 
-def _one_replica(found: Claim, expected: Expected) -> bool:
+def _right_devices(found: Claim, expected: Expected) -> int:
+    """Return how many devices hold a right piece of an answer that is wrong as a whole."""
+    if found.kind != "device_array":
+        return 0
     assert expected.value is not None
     result = compare.shards(found.shards, found.shape, expected.value, expected.atol)
-    return 0 < len(result.wrong_devices) < len(found.shards)
+    return len(found.shards) - len(result.wrong_devices)
 
 
 def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> Decision | None:

@@ -146,11 +146,7 @@ def run(args: Sequence[str] | None = None) -> int:
         _say(f"grade: {error.sentence()}")
         return error.exit_code
     except OSError as error:
-        if error.errno not in _MACHINE:
-            return _report_bug(error)
-        _say(f"grade: this machine does not let us go on: {error.strerror}")
-        _say("  Next: make room on the disk or wait until it is less busy, then run it again")
-        return 4
+        return _say_machine(error) or _report_bug(error)
     except Exception as error:  # noqa: BLE001 - the one catch-all: a bug of ours is never exit 1
         return _report_bug(error)
 
@@ -160,6 +156,21 @@ def _say(text: str) -> None:
     from grader.receipt.escape import visible
 
     click.echo(visible(text), err=True)
+
+
+def _say_machine(error: OSError) -> int:
+    """Say what this machine lacks, if that is what the error means; returns 4, else 0."""
+    try:
+        os.getcwd()
+    except OSError:
+        _say("grade: the current folder is not there any more")
+        _say("  Next: change to a folder that is, then run it again")
+        return 4
+    if error.errno not in _MACHINE:
+        return 0
+    _say(f"grade: this machine does not let us go on: {error.strerror}")
+    _say("  Next: make room on the disk or wait until it is less busy, then run it again")
+    return 4
 
 
 @contextlib.contextmanager

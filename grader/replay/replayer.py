@@ -150,9 +150,7 @@ def stored(mesh: Mesh, argument: dict[str, Any]) -> NamedSharding:
 
 
 def _compiled_collectives(compiled: Any, devices: int) -> tuple[tuple[Collective, ...], str]:
-    from jaxlib import _hlo
-
-    options = _hlo.HloPrintOptions()
+    options = _print_options()
     # Metadata holds the learner's own names, which must not be mistaken for operations.
     options.print_metadata = False
     options.print_operand_shape = True
@@ -177,3 +175,12 @@ def _plain(item: Collective) -> dict[str, Any]:
         "bytes_per_rank": item.bytes_per_rank,
         "by_compiler": item.by_compiler,
     }
+
+
+def _print_options() -> Any:
+    """Return new HLO print options; jaxlib 0.10 moved the class to a module of its own."""
+    try:
+        from jaxlib import _hlo as home
+    except ImportError:
+        from jaxlib import _jax as home
+    return home.HloPrintOptions()

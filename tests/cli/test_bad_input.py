@@ -150,7 +150,7 @@ BAD = [
     Bad("prose.py", b"Dear grader, this is mine.\n", "is not Python at line 1", "py_compile", 1),
     Bad("syntax.py", b"x = 1\ndef f(:\n    pass\n", "is not Python at line 2", "py_compile", 2),
     Bad("image.py", PNG, "holds NUL bytes (line 3): it is not a text file", OTHER_FILE, 3),
-    Bad("bytes.py", bytes(range(1, 256)), "(0x01): it is no text file", OTHER_FILE, 2),
+    Bad("bytes.py", bytes(range(1, 256)), "(0x01): it is no text file", OTHER_FILE, 3),
     Bad("utf16.py", FILLED.decode().encode("utf-16"), "is UTF-16 text", "save it again as UTF-8"),
     Bad("le.py", FILLED.decode().encode("utf-16-le"), "is UTF-16 text", "save it again as UTF-8"),
     Bad("nul.py", b"x = 1\ny = 2\x00\n", "holds NUL bytes (line 2)", OTHER_FILE, 2),
@@ -175,8 +175,8 @@ BAD = [
     Bad("notebook.py", NOTEBOOK, "is a notebook, not a Python file", "nbconvert --to script"),
     Bad("notebook.ipynb", NOTEBOOK, "is a notebook, not a Python file", "nbconvert --to script"),
     Bad("huge.py", b"#" * (17 << 20), "is larger than 16 MiB", "move data out of it"),
-    Bad("empty.py", b"", "`all_gradient` is not defined", "", None, "finished", "failed"),
-    Bad("blank.py", b"\n  \n# hi\n", "`budget` is not defined", "", None, "finished", "failed"),
+    Bad("empty.py", b"", "`gather` are not defined", "", None, "finished", "failed"),
+    Bad("blank.py", b"\n  \n# hi\n", "`gather` are not defined", "", None, "finished", "failed"),
 ]
 
 

@@ -419,6 +419,24 @@ def test_a_full_disk_is_the_machines_fault_not_a_bug(args: tuple[str, ...], tmp_
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
+def test_a_current_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    file = put(tmp_path, raw=b"x = 1\n")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    remove = f"import os, sys\nos.rmdir({str(gone)!r})\nos.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", remove, *command(EXERCISE, "--no-cache", file)],
+        cwd=gone,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.startswith("grade: the current folder is not there any more\n  Next: ")
+
+
 # ---------------------------------------------------------------------------------- ended midway
 
 

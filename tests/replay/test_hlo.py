@@ -403,7 +403,7 @@ import json
 import jax, numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-from grader.replay.worker import _compiled_collectives
+from grader.replay.replayer import _compiled_collectives
 
 devices = np.array(jax.devices())
 line = Mesh(devices, ("data",))
