@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-REFERENCE = ROOT / "solutions" / "distributed-03" / "accepted" / "lesson_form.py"
+REFERENCE = ROOT / "solutions" / "distributed-03" / "accepted" / "starter_filled.py"
 
 
 def timed(command: list[str], folder: str) -> tuple[float, str]:

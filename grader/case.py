@@ -19,6 +19,8 @@ from grader.records.truth import Array, Truth
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+# Cases whose inputs no learner has seen have names that begin so.
+HIDDEN = "hidden_"
 _EMPTY = ("NoneType", "ellipsis")
 _FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
 _TRY_IT = "call it on the lesson's own x, y and w, look at the whole error, and mend that line"
@@ -56,6 +58,7 @@ class Case:
     observations: Mapping[str, Observation]
     truth: Truth
     findings: Mapping[str, Finding] = field(default_factory=dict)
+    given_names: frozenset[str] = frozenset()
 
     def line(self, name: str) -> int | None:
         """Return the learner's line that binds `name` last."""
@@ -157,21 +160,44 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
         hint = "look for code that ends or blocks the process once the module has run"
         return Decision("failed", message, None, case.line(name), source, hint)
     message = f"`{name}` is not defined"
-    close = difflib.get_close_matches(name, case.evidence.names, n=1, cutoff=0.75)
     if outcome.kind == "syntax_error":
         hint = "mend what is said above first: nothing of the file could run"
         return Decision("failed", message, source=source, hint=hint)
-    if close:
-        near, line = close[0], case.line(close[0])
-        told = f"{message}; did you mean your `{near}`?"
-        return Decision("failed", told, None, line, source, f"call it {name}, exactly so")
     if outcome.kind != "finished":
         where = f" at line {outcome.line}" if outcome.line else ""
         told = f"{message}: the module stopped{where} first"
         hint = "mend what is said above; the rest of the file did not run"
         return Decision("failed", told, source=source, hint=hint)
-    hint = "define it at module level, as the starter has it" if case.evidence.names else _FILL_IN
-    return Decision("failed", message, source=source, hint=hint)
+    own = [n for n in case.evidence.names if n not in case.given_names]
+    close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
+    if close:
+        near, line = close[0], case.line(close[0])
+        told = f"{message}; did you mean your `{near}`?"
+        return Decision("failed", told, None, line, source, f"call it {name}, exactly so")
+    hint = "define at module level what is missing, as the starter has it"
+    return Decision(
+        "failed", message, source=source, hint=hint if case.evidence.names else _FILL_IN
+    )
+
+
+def idle(case: Case, name: str) -> Decision | None:
+    """Return why a replayed program earns nothing for its form: its result ignores its input.
+
+    None where two hidden inputs give different results, as they do for every honest program.
+    """
+    seen = case.observations[name]
+    results = [r.shards for case_name, r in seen.replays.items() if case_name.startswith(HIDDEN)]
+    first = results[0] if results else ()
+    same = all(
+        len(shards) == len(first)
+        and all(np.array_equal(a.data, b.data) for a, b in zip(shards, first, strict=True))
+        for shards in results
+    )
+    if len(results) < 2 or not first or not same:
+        return None
+    message = f"`{name}` gives the same result whatever its input"
+    hint = "compute the result from the arguments"
+    return Decision("failed", message, line=case.line(name), hint=hint)
 
 
 def claim(case: Case, name: str) -> Claim:

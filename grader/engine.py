@@ -74,7 +74,7 @@ def grade(
         Undecided: our side could not run it.
     """
     clock = _Clock(started, progress)
-    rubric_checks = checks.load(entry.rubric)
+    rubric_checks = checks.load(entry.rubric, entry.exercise)
     seed = _seed(entry, submission, seed_material)
     clock.stage("running")
     evidence, observations, truth = _measure(entry, submission, host, seed, clock)
@@ -91,7 +91,7 @@ def grade(
         findings=findings,
         verdict=scoring.verdict(findings, evidence.outcome),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-        notes=_notes(evidence),
+        notes=_notes(submission, evidence),
         created_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         wall_s=round(clock.total(), 3),
     )
@@ -201,7 +201,7 @@ def _judge(
 ) -> list[Finding]:
     findings: dict[str, Finding] = {}
     for check in rubric_checks:
-        case = Case(entry.rubric, evidence, observations, truth, dict(findings))
+        case = Case(entry.rubric, evidence, observations, truth, dict(findings), entry.given_names)
         findings[check.spec.id] = check.judge(case)
     return list(findings.values())
 
@@ -236,8 +236,10 @@ def _load() -> float:
         return 1.0
 
 
-def _notes(evidence: Evidence) -> list[str]:
+def _notes(submission: Submission, evidence: Evidence) -> list[str]:
     notes = list(evidence.settings)
+    if intake.is_empty(submission):
+        notes.append(f"{submission.name} is empty: it holds no statement; `grade start` writes one")
     for program in evidence.programs.values():
         notes += [f"{program.name}: {note}" for note in program.notes]
     if evidence.hidden_in:

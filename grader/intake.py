@@ -6,12 +6,14 @@ It must never execute or parse the file; it only decodes.
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import os
 import re
 import tokenize
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from grader.errors import UsageProblem
 from grader.records.evidence import Outcome
@@ -47,6 +49,7 @@ def read(path: str) -> Submission:
             raise UsageProblem(f"{shown} is no ordinary file", next_step="name a .py file")
         with place.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
+            whole = _measured(file, raw) if len(raw) > MOST_BYTES else None
     except FileNotFoundError:
         raise UsageProblem(f"there is no file {shown}", next_step=_nearby(place)) from None
     except (OSError, ValueError) as error:
@@ -55,12 +58,21 @@ def read(path: str) -> Submission:
             f"{shown} cannot be read: {reason}", next_step="check its name and permissions"
         ) from error
     # A name need not be text, but a receipt is: its bytes that are none are replaced.
-    return Submission(os.fsencode(place.name).decode("utf-8", "replace"), path, raw)
+    return Submission(os.fsencode(place.name).decode("utf-8", "replace"), path, raw, whole)
 
 
 def _shown(path: str) -> str:
     """Return the name as a message shows it: a line end or an escape sequence spelled out."""
     return path if path.isprintable() else repr(path)
+
+
+def _measured(file: BinaryIO, beginning: bytes) -> tuple[int, str]:
+    """Return size and hex SHA-256 of a file that is too large to hold."""
+    digest, size = hashlib.sha256(beginning), len(beginning)
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
+        size += len(chunk)
+    return size, digest.hexdigest()
 
 
 def _nearby(path: Path) -> str:

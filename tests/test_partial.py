@@ -67,7 +67,6 @@ def test_each_part_that_is_filled_in_earns_exactly_its_points(
     assert named == {}
 
 
-@pytest.mark.xfail(strict=True, reason="names of other items and of the given part are suggested")
 def test_no_name_that_has_its_own_meaning_is_taken_for_a_misspelled_one(tmp_path: Path) -> None:
     # `wh` is given, and `ring_all_bytes` is right: neither is `w2h` or `ring_scatter_bytes`.
     source = spliced({1}) + "\nring_all_bytes = 48\n"
@@ -164,7 +163,8 @@ def test_what_was_defined_before_a_stop_keeps_its_points(
     assert outcome["kind"] == stop.kind
     assert stop.says in outcome["message"]
     assert outcome["next_step"]
-    assert outcome["line"] == (line if stop.knows_line else None)
+    # Where nothing but the unfinished statement is known, that is the line where it begins.
+    assert outcome["line"] in ((line,) if stop.knows_line else (line, line - 1))
     # The learner is shown the words, the line, and that points were kept.
     assert "54 of 100 points" in ran.stderr
     if stop.knows_line:
@@ -172,16 +172,6 @@ def test_what_was_defined_before_a_stop_keeps_its_points(
         assert "# here" in shown[line]
         assert f"at line {line}" in ran.said
     assert "Traceback" not in ran.stderr
-
-
-@LINUX
-@pytest.mark.xfail(strict=True, reason="no line is told, though the unfinished statement is known")
-@pytest.mark.parametrize("name", [name for name, stop in STOPS.items() if not stop.knows_line])
-def test_a_stop_without_a_traceback_still_has_its_line(
-    name: str, strict_course: Path, tmp_path: Path
-) -> None:
-    ran, line = stopped(name, strict_course, tmp_path)
-    assert ran.graded["outcome"]["line"] in (line, line - 1)
 
 
 def test_what_follows_a_stop_inside_a_function_is_not_lost(tmp_path: Path) -> None:

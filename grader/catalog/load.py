@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -37,6 +39,15 @@ class Entry:
         """Return the folder that no learner may see."""
         return self.course.root / "rubrics" / self.exercise.id
 
+    @cached_property
+    def given_names(self) -> frozenset[str]:
+        """Return every word of the starter: names a learner did not make up."""
+        try:
+            text = (self.folder / "starter.py").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return frozenset()
+        return frozenset(re.findall(r"[A-Za-z_]\w*", text))
+
     @property
     def solutions(self) -> Path:
         """Return the folder of accepted, rejected and hostile files; it may be missing."""
@@ -56,7 +67,16 @@ class Entry:
             self.rubric_folder / "rubric.toml",
             self.rubric_folder / "oracle.py",
         ):
-            data = path.read_bytes()
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                gone = isinstance(error, FileNotFoundError)
+                what = "is missing" if gone else f"cannot be read: {error.strerror}"
+                raise ContentProblem(
+                    f"{path.name} {what}",
+                    where=str(path),
+                    next_step="restore the file",
+                ) from error
             digest.update(len(data).to_bytes(8, "big") + data)
         return digest.hexdigest()
 
@@ -95,6 +115,12 @@ def _suggestion(wanted: str, known: list[str]) -> str:
     return "`grade list` shows the exercises there are"
 
 
+def told(problem: Mapping[str, Any]) -> str:
+    """Return one of pydantic's problems in the words of someone who writes TOML."""
+    words = {"extra_forbidden": "is a key that nothing reads", "missing": "is missing"}
+    return words.get(str(problem["type"]), str(problem["msg"]))
+
+
 def _read(path: Path, model: type[Model]) -> Model:
     try:
         with path.open("rb") as file:
@@ -103,7 +129,13 @@ def _read(path: Path, model: type[Model]) -> Model:
         raise ContentProblem(
             f"{path.name} is missing", where=str(path), next_step="restore the file"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ContentProblem(
+            f"{path.name} is not UTF-8 text (byte {error.start})",
+            where=str(path),
+            next_step="save it as UTF-8",
+        ) from error
+    except tomllib.TOMLDecodeError as error:
         raise ContentProblem(
             f"{path.name} is not TOML: {error}", where=str(path), next_step="mend that line"
         ) from error
@@ -111,7 +143,7 @@ def _read(path: Path, model: type[Model]) -> Model:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise ContentProblem(
-            f"{path.name}: {key or 'the file'}: {first['msg']}",
+            f"{path.name}: {key or 'the file'}: {told(first)}",
             where=str(path),
             next_step=f"mend {key or 'the file'} ({error.error_count()} problem(s) in all)",
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from grader.case import Case
-from grader.catalog.models import CheckSpec, Content, Rubric
+from grader.catalog.load import told
+from grader.catalog.models import CheckSpec, Content, Exercise, Rubric
 from grader.errors import ContentProblem
 from grader.records.finding import Finding, Item, Status
 from grader.records.receipt import as_json_value
@@ -36,15 +38,17 @@ class Check:
         return _finding(self.spec, items, evidence, case)
 
 
-def load(rubric: Rubric) -> list[Check]:
+def load(rubric: Rubric, exercise: Exercise) -> list[Check]:
     """Return the rubric's checks in order.
 
     Raises:
-        ContentProblem: an unknown kind, a parameter its kind does not take, an id used twice, or
-            points whose sum is not the rubric's.
+        ContentProblem: an unknown kind, a parameter its kind does not take, an id used twice,
+            points whose sum is not the rubric's, or a name that exercise.toml does not ask for.
     """
     checks = [_load_one(spec, rubric) for spec in rubric.checks]
     _ids_differ(rubric)
+    for check in checks:
+        _names_exist(check, rubric, exercise)
     total = sum(int(i.get("points", 0)) for spec in rubric.checks for i in spec.items)
     if total != rubric.max_points:
         raise ContentProblem(
@@ -72,6 +76,48 @@ def _ids_differ(rubric: Rubric) -> None:
         seen.add(place)
 
 
+# What a parameter of this name refers to, in every kind of check.
+_PROGRAMS = {"program", "programs"}
+_CLAIMS = {"name", "figure", "table", "apart_from", "inputs"}
+
+
+def _names_exist(check: Check, rubric: Rubric, exercise: Exercise) -> None:
+    programs = {program.name for program in exercise.programs}
+    known = {"exercise.toml asks for no program": programs}
+    known["exercise.toml has no claim"] = set(exercise.claims)
+    known["there are no words for the mistake"] = {mistake.id for mistake in rubric.mistakes}
+    lacks = dict(zip(("program", "claim", "mistake"), known, strict=True))
+    for sort, name in _references(check.params.model_dump()):
+        if name not in known[lacks[sort]]:
+            raise ContentProblem(
+                f"rubric of {rubric.exercise}: checks.{check.spec.id}: {lacks[sort]} {name!r}",
+                where="rubric.toml",
+                next_step="correct the name, or add it there",
+            )
+
+
+def _references(value: Any) -> Iterator[tuple[str, str]]:
+    """Return each program, claim and mistake that parameters name, wherever they stand."""
+    if isinstance(value, list | tuple):
+        for entry in value:
+            yield from _references(entry)
+        return
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        names = [inner] if isinstance(inner, str) else inner
+        if key in _PROGRAMS | _CLAIMS and names is not None:
+            yield from (("program" if key in _PROGRAMS else "claim", name) for name in names)
+        elif key == "mistake":
+            yield "mistake", str(inner)
+        elif key == "layout_mistakes":
+            yield from (("mistake", name) for name in inner.values())
+        elif key == "reductions":
+            yield from (("mistake", name) for name in inner)
+        else:
+            yield from _references(inner)
+
+
 def _load_one(spec: CheckSpec, rubric: Rubric) -> Check:
     if spec.kind not in kinds():
         raise ContentProblem(
@@ -86,7 +132,7 @@ def _load_one(spec: CheckSpec, rubric: Rubric) -> Check:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         raise ContentProblem(
-            f"rubric of {rubric.exercise}: checks.{spec.id}.{key}: {first['msg']}",
+            f"rubric of {rubric.exercise}: checks.{spec.id}.{key}: {told(first)}",
             where="rubric.toml",
             next_step="mend that key",
         ) from error

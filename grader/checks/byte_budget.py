@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grader.case import Case, Decision, absent, as_number, claim, item, known, undefined
+from grader.case import Case, Decision, absent, as_number, claim, idle, item, known, undefined
 from grader.catalog.models import Content, Points
 from grader.records.evidence import Claim
 from grader.records.finding import Item
@@ -90,7 +90,10 @@ def _figure(spec: FigureItem, case: Case) -> Decision:
         return _claimed(True, f"`{spec.figure}` is {_told(number)} bytes per rank", None, line)
     mistake = next((m for m, v in table.items() if m != "right" and _same(number, v)), None)
     return _claimed(
-        False, f"`{spec.figure}` is {_told(number)}, not the model's bytes", mistake, line
+        False,
+        f"`{spec.figure}` is {_told(number)}, which is not what the ring model gives",
+        mistake,
+        line,
     )
 
 
@@ -169,7 +172,7 @@ def _number(value: Any) -> float | None:
 def _compiled(
     params: Params, spec: CompiledItem, case: Case
 ) -> tuple[Decision, list[dict[str, Any]]]:
-    missing = absent(case, spec.program)
+    missing = absent(case, spec.program) or idle(case, spec.program)
     if missing is not None:
         return missing, []
     seen = case.observations[spec.program]

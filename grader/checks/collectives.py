@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from grader.case import Case, Decision, absent, item
+from grader.case import Case, Decision, absent, idle, item
 from grader.catalog.models import Content, Points
 from grader.records.finding import Item
 from grader.records.observation import Collective, Observation
@@ -55,7 +55,7 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
     """Return one item for each program, with requested and compiled collectives as evidence."""
     items, evidence = [], []
     for spec in params.items:
-        decision = absent(case, spec.program)
+        decision = absent(case, spec.program) or idle(case, spec.program)
         if decision is None:
             seen = case.observations[spec.program]
             decision = _decide(params, spec, case, seen)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, absent, item, known
+from grader.case import HIDDEN, Case, Decision, absent, item, known
 from grader.catalog.models import Content, Points
 from grader.errors import ContentProblem
 from grader.records.finding import Item
@@ -38,7 +38,7 @@ class Params(Content):
     devices: int = 4
     relative_tolerance: float
     open_case: str
-    hidden: str = "hidden_"
+    hidden: str = HIDDEN
     reductions: dict[str, int] = {}
     low_precision: float = 0.03
 

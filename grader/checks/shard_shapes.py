@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, absent, item
+from grader.case import Case, Decision, absent, idle, item
 from grader.catalog.models import Content, Points
 from grader.records.finding import Item
 from grader.records.observation import Observation
@@ -46,7 +46,7 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
     """Return one item for each program, and what every device stores."""
     items, evidence = [], []
     for spec in params.items:
-        decision = absent(case, spec.program)
+        decision = absent(case, spec.program) or idle(case, spec.program)
         if decision is None:
             seen = case.observations[spec.program]
             decision = _stored(params, spec, case, seen)

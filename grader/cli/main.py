@@ -10,9 +10,7 @@ import contextlib
 import errno
 import importlib
 import os
-import re
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -21,10 +19,10 @@ from typing import Any
 import click
 
 from grader import __version__
+from grader.cli import early
 from grader.errors import GradeError, UsageProblem
 
 STARTED = time.monotonic()
-_EXERCISE = re.compile(r"^[a-z]+-[0-9]{2}$")
 _COMMANDS = {
     "list": ("grader.cli.listing", "Show the exercises of the course."),
     "show": ("grader.cli.show", "Print an exercise's prompt."),
@@ -72,7 +70,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the file of one command and return it."""
         module = _COMMANDS[cmd_name][0] if cmd_name in _COMMANDS else _RUN
-        if cmd_name not in _COMMANDS and not _EXERCISE.match(cmd_name):
+        if cmd_name not in _COMMANDS and not early.EXERCISE.match(cmd_name):
             return None
         command: click.Command = importlib.import_module(module).command
         return command
@@ -82,7 +80,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Take an exercise id as the command that grades, with the id as its first argument."""
         name = args[0]
-        if name not in _COMMANDS and _EXERCISE.match(name):
+        if name not in _COMMANDS and early.EXERCISE.match(name):
             return name, self.get_command(ctx, name), args
         if name not in _COMMANDS and not name.startswith("-"):
             raise _unknown(name)
@@ -213,26 +211,13 @@ def _report_bug(error: Exception) -> int:
 
 
 def main() -> None:
-    """Run the command line and leave with its code.
-
-    Effects: opens what the caller closed of descriptors 0 to 2, so that no pipe of ours takes such
-    a number; makes a polite end from outside a tidy one.
-    """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _leave)
-    code = run()
+    """Run the command line and end the process with its code."""
+    try:
+        code = run()
+    finally:
+        early.discard()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     # Nothing is left to do, and taking the interpreter apart would take as long as a check.
     os._exit(code)
-
-
-def _leave(number: int, _frame: object) -> None:
-    sys.exit(128 + number)

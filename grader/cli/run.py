@@ -11,10 +11,10 @@ import click
 
 from grader import intake
 from grader.catalog import course as courses
-from grader.cli import options
+from grader.cli import early, options
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
 from grader.sandbox import cache
-from grader.sandbox.host import Host, open_host
+from grader.sandbox.host import Host
 
 if TYPE_CHECKING:
     from grader.catalog.load import Entry
@@ -69,9 +69,8 @@ def command(
     found = courses.find(course)
     if exercise not in found.ids():
         _complain_about(found, exercise)
-    place = None if no_cache else _cache_place(found, exercise)
-    # Started before anything heavy is imported here: JAX loads there meanwhile.
-    host = open_host(found.secrets(), cache.usable(place) if place else None)
+    place = None if no_cache else early.cache_place(found, exercise)
+    host = early.take(found, place)
     try:
         result, entry = _grade(host, found, exercise, submission, material, no_receipt)
         trouble = _deliver(result, entry, submission, out, no_receipt, as_json)
@@ -105,13 +104,6 @@ def _complain_about(found: courses.Course, exercise: str) -> None:
     from grader.catalog.load import entry
 
     entry(found, exercise)
-
-
-def _cache_place(found: courses.Course, exercise: str) -> Path | None:
-    try:
-        return cache.folder(found.root / "rubrics" / exercise / "warm")
-    except RuntimeError:  # no home directory can be found
-        return None
 
 
 def _grade(
@@ -197,5 +189,7 @@ def _warm(entry: Entry, place: Path) -> None:
         click.echo("preparing faster grading on this machine (once, a few seconds)", err=True)
     try:
         warming.warm(entry, place)
+    except KeyboardInterrupt:
+        click.echo("stopped preparing; the grade above stands", err=True)
     except (OSError, GradeError) as error:
         click.echo(f"the cache of compiled programs is not available: {error}", err=True)

@@ -81,7 +81,7 @@ def build(parts: Parts) -> Receipt:
         submission=SubmissionPart(
             name=parts.submission.name,
             sha256=parts.submission.sha256,
-            size_bytes=len(parts.submission.raw),
+            size_bytes=parts.submission.size_bytes,
             format=parts.submission.format,
         ),
         separate=_separate(parts),

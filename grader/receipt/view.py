@@ -95,7 +95,7 @@ def share(value: float, values: list[float]) -> str:
 
 
 _NAMED = re.compile(r"^(`[^`]+`)(:? )(.*)$", re.DOTALL)
-_PLURALS = {"is": "are", "has": "have", "stores": "store", "follows": "follow", "gives": "give"}
+_PLURALS = {"is": "are", "has": "have", "does": "do"}
 
 
 def grouped(messages: Iterable[str]) -> list[str]:
@@ -115,12 +115,19 @@ def _of_all(names: list[str], joint: str, rest: str) -> str:
     if len(names) == 1:
         return names[0] + joint + rest
     verb, _, after = rest.partition(" ")
-    told = rest if joint == ": " else f"{_PLURALS.get(verb, verb)} {after}"
+    told = rest if joint == ": " else f"{_plural(verb)} {after}"
     return f"{', '.join(names[:-1])} and {names[-1]}{joint}{told}"
+
+
+def _plural(verb: str) -> str:
+    return _PLURALS.get(verb) or (verb[:-1] if verb.endswith("s") else verb)
 
 
 def sentence(text: str) -> str:
     """Return words with a capital first letter; an identifier comes out as words."""
+    if text == "syntax_error":
+        # Also the kind of what is no text at all.
+        return "Not valid Python"
     text = words(text) if text.isidentifier() else text
     return text[:1].upper() + text[1:]
 

@@ -14,17 +14,24 @@ Format = Literal["py", "ipynb", "other"]
 class Submission:
     """The raw bytes of one file under the name the learner gave it.
 
-    `name` is the last path component; `path` is what was typed, for messages only.
+    `name` is the last path component; `path` is what was typed, for messages only. Of a file too
+    large to grade `raw` holds the beginning alone, and `whole` its size and hex SHA-256.
     """
 
     name: str
     path: str
     raw: bytes
+    whole: tuple[int, str] | None = None
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hex SHA-256 of the raw bytes."""
-        return hashlib.sha256(self.raw).hexdigest()
+        """Return the hex SHA-256 of the file's bytes."""
+        return self.whole[1] if self.whole else hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the size of the file."""
+        return self.whole[0] if self.whole else len(self.raw)
 
     @property
     def format(self) -> Format:

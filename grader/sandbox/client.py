@@ -49,6 +49,11 @@ class _Run:
     timed_out: bool = False
     garbled: str = ""
     cache_hits: int = 0
+    starts: tuple[int, ...] = ()
+
+    def unfinished(self) -> int | None:
+        """Return the line of the first statement that did not end, None where all did."""
+        return self.starts[self.ran] if not self.named and self.ran < len(self.starts) else None
 
 
 class Learner:
@@ -68,6 +73,8 @@ class Learner:
         self._workdir = workdir
         self._wall_s = exercise.limits.wall_s * max(load, 1.0)
         self._first: Child | None = None
+        # Children that replace one another share one budget, or a hang would cost it each time.
+        self._until = time.monotonic() + 2 * (self._wall_s + GRACE_S)
 
     def start(self) -> None:
         """Start the first child, so that it warms up while the coordinator loads."""
@@ -105,13 +112,19 @@ class Learner:
             child.output,
             first.timed_out,
             first.garbled,
+            self._exercise.limits.cpu_s,
+            first.unfinished(),
         )
         whole = first
         relaunches = 0
-        while not whole.done and whole.parsed and relaunches < RELAUNCHES:
+        while self._may_go_on(whole, relaunches):
             relaunches += 1
             whole = self._again(first, whole, on_program)
         return self._assemble(first, whole, outcome, child)
+
+    def _may_go_on(self, run: _Run, relaunches: int) -> bool:
+        unfinished = not run.done and run.parsed and relaunches < RELAUNCHES
+        return unfinished and time.monotonic() < self._until
 
     def _again(self, first: _Run, last: _Run, on_program: Listener) -> _Run:
         """Run the statements that finished, without the program whose export did not."""
@@ -144,7 +157,7 @@ class Learner:
                 "skip": list(skip),
             }
         )
-        deadline = time.monotonic() + self._wall_s + GRACE_S
+        deadline = min(time.monotonic() + self._wall_s + GRACE_S, self._until)
         try:
             while (frame := child.receive(deadline)) is not None:
                 self._take(run, frame, on_program)
@@ -178,6 +191,7 @@ class Learner:
             run.versions = {wire.text(k): wire.text(v) for k, v in frame["versions"].items()}
         elif kind == "parsed":
             run.parsed = True
+            run.starts = tuple(wire.integer(line) for line in frame["starts"])
             run.lines = {wire.text(k): wire.integer(v) for k, v in frame["lines"].items()}
         elif kind == "ran":
             run.ran = max(run.ran, wire.integer(frame["i"]) + 1)

@@ -178,7 +178,11 @@ class ForkServer:
             output_limit,
         )
         if not sent:
-            raise Undecided("the fork server ended", next_step=f"run it again; {self.last_words()}")
+            raise Undecided(
+                "the process that loads JAX ended",
+                where=self.last_words(),
+                next_step="run it again; `grade doctor` shows what this machine lacks",
+            )
         return child
 
     def tell(self, message: dict[str, Any], fds: Sequence[int] = ()) -> bool:
@@ -199,8 +203,8 @@ class ForkServer:
         with contextlib.suppress(OSError, ValueError):
             self._errors.seek(0)
             lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-            return lines[-1][:300] if lines else "it said nothing"
-        return "it said nothing"
+            return lines[-1][:300] if lines else ""
+        return ""
 
     def close(self) -> None:
         """End the server; its children end with it."""

@@ -57,7 +57,8 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
     if isinstance(tree, statements.Stop):
         send(_stop_frame(tree))
         return None
-    send({"t": "parsed", "lines": statements.bindings(tree), "statements": len(tree.body)})
+    starts = [statement.lineno for statement in tree.body]
+    send({"t": "parsed", "lines": statements.bindings(tree), "starts": starts})
     module = statements.new_module(path)
     with statements.limits(job["wall_s"]):
         stop = statements.run(

@@ -30,6 +30,9 @@ _SMART = {
     "\u2026": "...",
 }
 
+# What our own child ends with when an exception leaves its main function.
+BROKEN_DOWN = 70
+
 
 def tell(
     name: str,
@@ -40,6 +43,8 @@ def tell(
     output: OutputBuffer,
     timed_out: bool,
     garbled: str,
+    cpu_limit_s: float,
+    unfinished: int | None = None,
 ) -> Outcome:
     """Return the outcome of the first child.
 
@@ -52,9 +57,11 @@ def tell(
         output: what it printed.
         timed_out: whether it was killed for the wall clock.
         garbled: what was wrong with a frame, if one was no frame.
+        cpu_limit_s: CPU seconds after which a process is ended.
+        unfinished: line of the first statement that did not report its end.
     """
     text = output.result().text
-    line = _fault_line(name, text)
+    line = _fault_line(name, text) or unfinished
     if output.flooded:
         return _flood(output, line)
     if stop is not None:
@@ -70,7 +77,7 @@ def tell(
             line,
             next_step="remove code that writes to file descriptors it did not open",
         )
-    return _died(ended, text, line)
+    return _died(ended, text, line, cpu_limit_s)
 
 
 def _fault_line(name: str, text: str) -> int | None:
@@ -175,7 +182,7 @@ def _syntax(name: str, message: str, line: int | None, detail: Mapping[str, Any]
     )
 
 
-def _died(ended: Exit | None, text: str, line: int | None) -> Outcome:
+def _died(ended: Exit | None, text: str, line: int | None, cpu_limit_s: float) -> Outcome:
     at = f" at line {line}" if line else ""
     stuck = _STUCK.search(text)
     if stuck or all(words in text for words in _STUCK_WORDS):
@@ -195,7 +202,7 @@ def _died(ended: Exit | None, text: str, line: int | None) -> Outcome:
             (),
             "the lesson's arrays take a few kilobytes: look for a size that grew",
         )
-    if ended is not None and ended.signal in _cpu_signals() and ended.cpu_s > 1:
+    if ended is not None and _ran_out(ended, cpu_limit_s):
         return Outcome(
             "cpu_limit",
             f"the module used up its CPU seconds{at}",
@@ -211,17 +218,29 @@ def _died(ended: Exit | None, text: str, line: int | None) -> Outcome:
             (),
             "look for code that ends the process or reaches into memory (ctypes, os.kill)",
         )
-    code = ended.code if ended is not None else None
+    if ended is not None and ended.code == BROKEN_DOWN:
+        return Outcome(
+            "no_result",
+            f"the module's process broke down{at} while its results were being read",
+            line,
+            next_step="remove code that changes NumPy, JAX or builtins: they are needed afterwards",
+        )
+    how = f" (exit code {ended.code})" if ended is not None and ended.code is not None else ""
     return Outcome(
         "no_result",
-        f"the module's process ended{at} without leaving a result (exit code {code})",
+        f"the module's process ended{at} without leaving a result{how}",
         line,
         next_step="remove calls such as os._exit: the grader imports the module to its end",
     )
 
 
-def _cpu_signals() -> tuple[int, ...]:
-    return tuple(getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name))
+def _ran_out(ended: Exit, cpu_limit_s: float) -> bool:
+    """Return whether it was the CPU limit that ended a process, and not some other kill."""
+    over = getattr(signal, "SIGXCPU", None)
+    kill = getattr(signal, "SIGKILL", None)
+    if ended.signal is None or ended.signal not in (over, kill):
+        return False
+    return ended.signal == over or ended.cpu_s >= cpu_limit_s - 0.5
 
 
 def _signal(number: int) -> str:

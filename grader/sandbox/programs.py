@@ -21,6 +21,12 @@ from grader import placement
 from grader.sandbox.statements import describe, learner_lines
 
 MESHES = 6
+_WANTED: dict[str, Any] = {
+    "jax_disable_jit": False,
+    "jax_debug_nans": False,
+    "jax_debug_infs": False,
+    "jax_platform_name": "",
+}
 BLOB_BYTES = 4 * 1024 * 1024
 
 _TRACER_ERRORS = (
@@ -60,14 +66,11 @@ def meshes(namespace: Mapping[str, Any], array_type: type) -> list[Mesh]:
 def settle() -> list[str]:
     """Undo settings that would change what is exported; returns a sentence for each one found."""
     said = []
-    for name, wanted in (
-        ("jax_disable_jit", False),
-        ("jax_debug_nans", False),
-        ("jax_debug_infs", False),
-    ):
-        if getattr(jax.config, name, wanted) != wanted:
+    for name, wanted in _WANTED.items():
+        found = getattr(jax.config, name, wanted)
+        if found != wanted:
             jax.config.update(name, wanted)
-            said.append(f"{name} was switched on; the programs were exported without it")
+            said.append(f"{name} was set to {found}; the programs were exported without it")
     if jax.config.jax_enable_x64:
         said.append("jax_enable_x64 is switched on")
     return said

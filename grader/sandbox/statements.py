@@ -9,6 +9,7 @@ import __future__
 import ast
 import contextlib
 import faulthandler
+import itertools
 import os
 import signal
 import sys
@@ -179,9 +180,19 @@ def _stop(
     kind: str, message: str, error: BaseException, filename: str, statement: ast.stmt
 ) -> Stop:
     lines = learner_lines(error, filename)
-    frames = [f"line {line}, in {name}" for line, name in lines][-12:]
+    frames = _shown(lines)
     detail = {"type": type_name(error), "denied": _denied(error)}
     return Stop(kind, message, lines[-1][0] if lines else statement.lineno, frames, detail)
+
+
+def _shown(lines: list[tuple[int, str]]) -> list[str]:
+    """Return the frames as text, the innermost last; a recursion is one line with its count."""
+    shown: list[str] = []
+    for (line, name), same in itertools.groupby(lines):
+        times = sum(1 for _ in same)
+        again = f" ({times} times)" if times > 1 else ""
+        shown.append(f"line {line}, in {name}{again}")
+    return shown[-12:]
 
 
 def _denied(error: BaseException) -> bool:
@@ -212,7 +223,8 @@ def describe(error: BaseException) -> str:
         text = str.__str__(str(error))
     except BaseException:  # noqa: BLE001 - a lying __str__ must not end the child
         text = "(its message cannot be shown)"
-    return f"{type_name(error)}: {text}"[:MESSAGE_CHARS]
+    name = type_name(error)
+    return f"{name}: {text}"[:MESSAGE_CHARS] if text else name
 
 
 def type_name(value: object) -> str:

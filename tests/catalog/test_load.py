@@ -6,17 +6,21 @@ import pytest
 
 from grader import checks
 from grader.catalog.course import Course, shipped
-from grader.catalog.load import entry
+from grader.catalog.load import Entry, entry
 from grader.errors import ContentProblem, GradeError, UsageProblem
 from tests.catalog.course import ID, make, spoil, write
 
 EXERCISE, RUBRIC = f"exercises/{ID}/exercise.toml", f"rubrics/{ID}/rubric.toml"
 
 
+def load_checks(found: Entry) -> list[checks.Check]:
+    return checks.load(found.rubric, found.exercise)
+
+
 def problem(root: Path, exercise: str = ID) -> GradeError:
     """Return what is wrong with the course, from loading it to loading its checks."""
     with pytest.raises(GradeError) as caught:
-        checks.load(entry(Course(root), exercise).rubric)
+        load_checks(entry(Course(root), exercise))
     return caught.value
 
 
@@ -25,7 +29,7 @@ def test_a_good_exercise_is_read_with_its_defaults(tmp_path: Path) -> None:
     assert (found.exercise.id, found.rubric.exercise) == (ID, ID)
     assert found.exercise.program("double").arguments[0].shape == (4,)
     assert found.exercise.limits.cpu_s == 20
-    assert [check.spec.id for check in checks.load(found.rubric)] == ["values", "answer"]
+    assert [check.spec.id for check in load_checks(found)] == ["values", "answer"]
     assert found.folder == tmp_path / "exercises" / ID
     assert found.rubric_folder == tmp_path / "rubrics" / ID
     assert found.solutions == tmp_path / "solutions" / ID
@@ -38,7 +42,7 @@ def test_every_shipped_exercise_is_read_and_its_checks_accept_their_parameters()
     assert course.ids()
     for exercise in course.ids():
         found = entry(course, exercise)
-        assert checks.load(found.rubric)
+        assert load_checks(found)
         assert found.oracle.figures()
 
 
@@ -72,13 +76,13 @@ SPOILT = {
         "exercise.toml is not",
         "",
     ),
-    "a missing key": (EXERCISE, "minutes = 5\n", "", "exercise.toml: minutes", "required"),
+    "a missing key": (EXERCISE, "minutes = 5\n", "", "exercise.toml: minutes", "is missing"),
     "an unknown key": (
         EXERCISE,
         "minutes",
         "points = 3\nminutes",
         "exercise.toml: points",
-        "Extra",
+        "is a key that nothing reads",
     ),
     "a wrong type": (EXERCISE, "minutes = 5", 'minutes = "x"', "exercise.toml: minutes", "integer"),
     "a key missing deeper": (
@@ -86,7 +90,7 @@ SPOILT = {
         ', dtype = "float32"',
         "",
         "exercise.toml: programs.0.arguments.0.dtype",
-        "required",
+        "is missing",
     ),
     "an unknown dtype": (
         EXERCISE,
@@ -163,14 +167,14 @@ SPOILT = {
         'open_case = "lesson"',
         'open_case = "lesson"\ntolerance = 1',
         "rubric of tiny-01: checks.values.tolerance",
-        "Extra",
+        "is a key that nothing reads",
     ),
     "a missing parameter": (
         RUBRIC,
         "relative_tolerance = 1e-6\n",
         "",
         "rubric of tiny-01: checks.values.relative_tolerance",
-        "required",
+        "is missing",
     ),
     "an unknown key of an item": (
         RUBRIC,
@@ -235,7 +239,7 @@ def test_wrong_content_is_told_with_its_file_and_key(
 def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
     make(tmp_path)
     (tmp_path / RUBRIC).write_bytes("title = 'ö'".encode("latin-1"))
-    assert "rubric.toml is not TOML" in problem(tmp_path).what
+    assert "rubric.toml is not UTF-8 text (byte 9)" in problem(tmp_path).what
 
 
 def test_a_missing_rubric_is_told(tmp_path: Path) -> None:
@@ -266,3 +270,19 @@ def test_mistakes_that_nothing_tells_apart_are_worded_together() -> None:
     assert both.title == f"{one.title}; or {two.title}"
     assert rubric.mistake("no-such-mistake") is None
     assert rubric.mistake(one.id) == one
+
+
+def test_a_name_that_the_exercise_does_not_ask_for_is_course_content(tmp_path: Path) -> None:
+    make(tmp_path)
+    spoil(tmp_path, RUBRIC, 'program = "double"', 'program = "duoble"')
+    found = problem(tmp_path)
+    assert isinstance(found, ContentProblem)
+    assert "exercise.toml asks for no program 'duoble'" in found.what
+    assert found.next_step == "correct the name, or add it there"
+
+
+def test_a_mistake_without_words_is_course_content() -> None:
+    found = entry(Course(shipped()), "distributed-03")
+    bare = found.rubric.model_copy(update={"mistakes": ()})
+    with pytest.raises(ContentProblem, match="there are no words for the mistake"):
+        checks.load(bare, found.exercise)

@@ -23,7 +23,7 @@ Compute = Callable[[list[Array]], Any]
 
 ENTRY = entry(Course(shipped()), "distributed-03")
 RUBRIC, ORACLE = ENTRY.rubric, ENTRY.oracle
-CHECKS = {check.spec.id: check for check in checks.load(RUBRIC)}
+CHECKS = {check.spec.id: check for check in checks.load(RUBRIC, ENTRY.exercise)}
 CASES = ORACLE.cases(b"a seed for tests")
 DEVICES = 4
 PROGRAMS = ("all_gradient", "shard_gradient", "gather")

@@ -96,7 +96,7 @@ def test_a_figure_that_a_mistake_predicts_names_it(name: str, mistake: str) -> N
 def test_another_figure_is_told_and_names_no_mistake(name: str, value: Any) -> None:
     item = shown(name, number(name, value))
     assert (item.status, item.mistake) == ("failed", None)
-    assert item.message.endswith("not the model's bytes")
+    assert item.message.endswith("which is not what the ring model gives")
 
 
 @pytest.mark.parametrize(

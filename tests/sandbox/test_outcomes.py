@@ -39,6 +39,7 @@ def tell(**given: Any) -> Outcome:
         "output": printed(),
         "timed_out": False,
         "garbled": "",
+        "cpu_limit_s": 20,
         **given,
     }
     return outcomes.tell(NAME, **facts)
@@ -252,7 +253,7 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
     "an end nobody saw": (
         {"ended": None},
         "no_result",
-        "the module's process ended without leaving a result (exit code None)",
+        "the module's process ended without leaving a result",
         f"remove calls such as os._exit: {IMPORTED}",
         None,
     ),
@@ -322,3 +323,20 @@ def test_a_forged_stop_is_data_like_any_other(frame: dict[str, Any]) -> None:
     assert found.line is None or found.line == 7
     assert len(found.message) <= 1600 and len(found.frames) <= 12
     assert all(len(line) <= 200 for line in found.frames)
+
+
+def test_a_kill_before_the_cpu_limit_is_no_cpu_limit() -> None:
+    assert tell(ended=Exit(None, 9, cpu_s=3.0)).kind == "killed"
+    assert tell(ended=Exit(None, 9, cpu_s=21.0)).kind == "cpu_limit"
+
+
+def test_the_statement_that_never_ended_is_the_line_where_nothing_else_tells_it() -> None:
+    assert tell(ended=Exit(0, None), unfinished=12).line == 12
+    assert tell(ended=Exit(None, 11), output=printed(FAULT), unfinished=12).line != 12
+
+
+def test_a_process_that_broke_down_in_our_code_blames_no_exit_call() -> None:
+    found = tell(ended=Exit(70, None))
+    assert found.kind == "no_result"
+    assert found.message.endswith("broke down while its results were being read")
+    assert "changes NumPy, JAX or builtins" in found.next_step

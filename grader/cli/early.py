@@ -1,0 +1,72 @@
+"""Start loading JAX before anything else is imported, where the command line asks for a grade.
+
+Nothing heavy may be imported here, and nothing may be decided: what looks like a grade is still
+read in full by the command, which takes the host that was started or has it ended.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.catalog import course as courses
+from grader.errors import GradeError
+from grader.sandbox import cache
+from grader.sandbox.host import Host, open_host
+
+EXERCISE = re.compile(r"^[a-z]+-[0-9]{2}$")
+_Key = tuple[tuple[str, ...], str | None]
+_started: list[tuple[_Key, Host]] = []
+
+
+def start(args: Sequence[str]) -> None:
+    """Start a host if `args` name an exercise of the ordinary course and a file that is there.
+
+    Effects: starts a process. `take` or `discard` must follow.
+    """
+    if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(os.path.isfile, args[1:])):
+        return
+    if any(arg == "--help" or arg.startswith("--course") for arg in args):
+        return
+    try:
+        found = courses.find(None)
+        if args[0] in found.ids():
+            place = None if "--no-cache" in args else cache_place(found, args[0])
+            take_new(found, place)
+    except (GradeError, OSError):
+        return  # the command itself says what is wrong
+
+
+def cache_place(found: courses.Course, exercise: str) -> Path | None:
+    """Return where this exercise's compiled programs are kept, None where there is no place."""
+    try:
+        return cache.folder(found.root / "rubrics" / exercise / "warm")
+    except RuntimeError:  # no home directory can be found
+        return None
+
+
+def take_new(found: courses.Course, place: Path | None) -> None:
+    """Start a host and keep it for `take`."""
+    key = _key(found, place)
+    _started.append((key, open_host(key[0], key[1])))
+
+
+def take(found: courses.Course, place: Path | None) -> Host:
+    """Return the host for this course and cache, started early or now."""
+    key = _key(found, place)
+    if not any(known == key for known, _host in _started):
+        take_new(found, place)
+    index = next(n for n, (known, _host) in enumerate(_started) if known == key)
+    return _started.pop(index)[1]
+
+
+def discard() -> None:
+    """End what was started and never taken."""
+    while _started:
+        _started.pop()[1].close()
+
+
+def _key(found: courses.Course, place: Path | None) -> _Key:
+    return tuple(found.secrets()), cache.usable(place) if place else None
