@@ -181,11 +181,11 @@ def _message(
     devices = Counter(d for name in bad for d in results[name].wrong_devices)
     where = "every device" if len(devices) == seen.devices else f"device {_listed(devices)}"
     worst = max(results[name].worst for name in bad)
-    size = f"{worst:.2g} times the largest value" if np.isfinite(worst) else "not finite"
-    of = f"{len(bad)} of {len(results)} inputs"
+    by = f"by up to {worst:.2g} times the largest value" if np.isfinite(worst) else "not finite"
+    of = f"for {len(bad)} of {len(results)} inputs"
     if params.open_case not in bad:
-        of += " (right on the lesson's own numbers)"
-    return f"`{seen.name}` is wrong on {where}, {of}: largest difference {size}"
+        of += " (right for the lesson's own)"
+    return f"`{seen.name}` is wrong on {where} {of}, {by}"
 
 
 def _listed(devices: Counter[int]) -> str:

@@ -213,7 +213,7 @@ def test_one_wrong_replica_is_told_with_its_device() -> None:
         return g, g, g + 1, g
 
     item = values("all_gradient", compute)[1]
-    assert "is wrong on device 2, 5 of 5 inputs" in item.message
+    assert "is wrong on device 2 for 5 of 5 inputs" in item.message
     assert item.mistake is None
 
 
@@ -301,7 +301,7 @@ def test_the_lessons_own_numbers_on_every_input_are_named_hard_coded(program: st
     lesson = right(program)(CASES["lesson"][program])
     finding, item = values(program, lambda _inputs: lesson)
     assert item.mistake == "hard-coded"
-    assert "4 of 5 inputs (right on the lesson's own numbers)" in item.message
+    assert "for 4 of 5 inputs (right for the lesson's own)" in item.message
     assert finding.points == 16
 
 
