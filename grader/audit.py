@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from grader import engine
+from grader import checks, engine
 from grader.catalog.load import Entry
-from grader.errors import EnvironmentProblem, GradeError
+from grader.errors import ContentProblem, EnvironmentProblem, GradeError
 from grader.records.receipt import Receipt
 from grader.records.submission import Submission
 from grader.sandbox.host import Host
@@ -87,6 +87,8 @@ def audit(
         EnvironmentProblem: the solutions are not here (they do not travel in the wheel).
     """
     trials = _trials(entry)
+    # Said once here, and not once for each file.
+    checks.load(entry.rubric, entry.exercise)
     host = open_host()
     try:
         with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -99,9 +101,9 @@ def audit(
             judged = tuple(pool.map(one, trials))
     finally:
         host.close()
-    checks = tuple(check.id for check in entry.rubric.checks)
-    found = Audit(entry.exercise.id, checks, judged)
-    return Audit(entry.exercise.id, checks, judged, tuple(_content(entry, found)))
+    ids = tuple(check.id for check in entry.rubric.checks)
+    found = Audit(entry.exercise.id, ids, judged)
+    return Audit(entry.exercise.id, ids, judged, tuple(_content(entry, found)))
 
 
 def _trials(entry: Entry) -> list[Trial]:
@@ -111,6 +113,13 @@ def _trials(entry: Entry) -> list[Trial]:
             where=str(entry.course.root),
             next_step="run the audit in a checkout, or name one with --course",
         )
+    for name in ("starter.py", "prompt.md"):
+        if not (entry.folder / name).is_file():
+            raise ContentProblem(
+                f"{name} of {entry.exercise.id} is missing",
+                where=str(entry.folder / name),
+                next_step="write it; docs/writing-an-exercise.md says what it holds",
+            )
     trials = [Trial("starter", entry.folder / "starter.py")]
     roles: tuple[Role, ...] = ("accepted", "rejected", "hostile")
     for role in roles:
@@ -183,9 +192,18 @@ def _content(entry: Entry, found: Audit) -> Iterable[str]:
         if mistake.id not in shown:
             yield f"mistake {mistake.id} is shown by no rejected file"
     known = {mistake.id for mistake in entry.rubric.mistakes}
-    for trial in found.trials:
-        if trial.role == "rejected" and trial.meant[1] not in known:
-            yield f"rejected/{trial.path.name}: the rubric has no words for {trial.meant[1]!r}"
+    named = {mistake for trial in found.trials for mistake in _named(trial)}
+    for mistake_id in sorted(named - known):
+        yield f"the rubric has no words for the mistake {mistake_id}"
+
+
+def _named(trial: Trial) -> set[str]:
+    """Return the mistakes that a file's name promises and those that its receipt names."""
+    named = {trial.meant[1]} if trial.role == "rejected" else set()
+    findings = trial.receipt.checks if trial.receipt else []
+    for item in (item for finding in findings for item in finding.items):
+        named.update(item.mistake.split("-or-") if item.mistake else ())
+    return named
 
 
 def matrix(found: Audit) -> list[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -116,7 +117,7 @@ def absent(case: Case, name: str) -> Decision | None:
         hint = f"bind {name} to the program itself, not to a result of calling it"
         return Decision("failed", message, line=line, hint=hint)
     if program.status == "refused":
-        return _refused(name, program, line)
+        return _refused(case, name, program, line)
     seen = case.observations.get(name)
     if seen is None or seen.fate == "undecided":
         why = seen.reason if seen else "it was not replayed"
@@ -128,11 +129,14 @@ def absent(case: Case, name: str) -> Decision | None:
     return None
 
 
-def _refused(name: str, program: Program, line: int | None) -> Decision:
+def _refused(case: Case, name: str, program: Program, line: int | None) -> Decision:
     cause, hint = _CAUSES.get(program.cause, ("it could not be exported", _TRY_IT))
-    reason = f": {program.reason}" if program.reason else ""
-    host = "host-round-trip" if program.cause in ("host_code", "callback") else None
-    return Decision("failed", f"`{name}`: {cause}{reason}", host, line, hint=hint)
+    reason = (
+        f": {textwrap.shorten(program.reason, 240, placeholder=' …')}" if program.reason else ""
+    )
+    mistake = "host-round-trip" if program.cause in ("host_code", "callback") else None
+    told = (rule.mistake for rule in case.rubric.refusals if rule.says in program.reason)
+    return Decision("failed", f"`{name}`: {cause}{reason}", next(told, mistake), line, hint=hint)
 
 
 def _fate(seen: Observation) -> str:
@@ -203,6 +207,12 @@ def idle(case: Case, name: str) -> Decision | None:
 def claim(case: Case, name: str) -> Claim:
     """Return a written answer, a missing one where there is none."""
     return case.evidence.claims.get(name) or Claim(name, "missing")
+
+
+def a_type(found: Claim) -> str:
+    """Return the type of a claim with its article, for a sentence."""
+    vowel = found.type_name[:1].lower() in "aeiou" or found.type_name == "ndarray"
+    return f"{'an' if vowel else 'a'} {found.type_name}"
 
 
 def as_array(found: Claim) -> Array | None:

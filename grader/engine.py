@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from grader import checks, compare, intake, scoring
-from grader.case import Case, as_array
+from grader.case import HIDDEN, Case, as_array
 from grader.catalog.load import Entry
 from grader.catalog.oracle import Cases
 from grader.process import Child
@@ -182,13 +182,17 @@ def _usable(evidence: Evidence) -> dict[str, Array]:
 
 
 def _own(observations: Mapping[str, Observation]) -> dict[str, Array]:
-    """Return what the learner's programs gave on the lesson's own inputs."""
+    """Return what the learner's programs gave on inputs that the learner knows.
+
+    Under the program's name for the lesson's own inputs, under `case/program` for the cases built
+    on the learner's answers.
+    """
     found = {}
     for name, seen in observations.items():
-        replay = seen.replays.get(OPEN_CASE)
-        whole = compare.assemble(replay.shards, seen.shape) if replay else None
-        if whole is not None:
-            found[name] = whole
+        for case, replay in seen.replays.items():
+            whole = compare.assemble(replay.shards, seen.shape)
+            if whole is not None and not case.startswith(HIDDEN):
+                found[name if case == OPEN_CASE else f"{case}/{name}"] = whole
     return found
 
 

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions" / "distributed-03"
 STARTER_FILLED = SOLUTIONS / "accepted" / "starter_filled.py"
 EXERCISE = "distributed-03"
-TIMEOUT_S = 180
+# Of a whole audit on two busy cores; a hang is found, only later.
+TIMEOUT_S = 900
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ Work through the parts in any order you like; only part 2 needs part 1.  A part 
 you its own points and nothing else.  Keep the names in the TODOs at module level (not inside a
 `main()`), so that they can be found.
 
-    python my_solution.py                  # your own try-out
-    grade distributed-03 my_solution.py    # the verdict
+    python distributed-03.py                  # your own try-out
+    grade distributed-03 distributed-03.py    # the verdict
 """
 
 # %% Given: devices, mesh and data (nothing to do here)

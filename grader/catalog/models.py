@@ -47,11 +47,11 @@ class Limits(Content):
 
 
 class Separate(Content):
-    """Names tracked apart from the points."""
+    """Names tracked apart from the points; a solution may leave them out."""
 
-    prediction: str
-    checkpoint: str
-    explanation: str
+    prediction: str = "prediction"
+    checkpoint: str = "checkpoint"
+    explanation: str = "explanation"
 
 
 class Exercise(Content):
@@ -64,7 +64,7 @@ class Exercise(Content):
     minutes: int
     programs: tuple[Program, ...]
     claims: tuple[str, ...]
-    separate: Separate
+    separate: Separate = Separate()
     limits: Limits = Limits()
 
     def program(self, name: str) -> Program:
@@ -81,6 +81,13 @@ class Mistake(Content):
     id: Slug
     title: str
     hint: str
+
+
+class Refusal(Content):
+    """A mistake that JAX itself refuses to trace, told by a part of what JAX says."""
+
+    mistake: str
+    says: str
 
 
 class CheckSpec(Content):
@@ -124,6 +131,7 @@ class Rubric(Content):
     max_points: int = Field(ge=1)
     checks: tuple[CheckSpec, ...] = Field(min_length=1)
     mistakes: tuple[Mistake, ...]
+    refusals: tuple[Refusal, ...] = ()
     payload_model: PayloadSpec | None = None
     checkpoint: CheckpointSpec | None = None
 

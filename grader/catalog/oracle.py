@@ -67,7 +67,7 @@ class Oracle:
     def answer(self, program: str, inputs: list[Array]) -> Answer:
         """Return the right global result on `inputs` and what each mistake would give."""
         value = self._call("answer", np.asarray, program, inputs)
-        return Answer(value, self._call("mistakes", dict, program, inputs))
+        return Answer(value, self._call("mistakes", _views, program, inputs))
 
     def claims(
         self, given: Mapping[str, Array], own: Mapping[str, Array]
@@ -102,5 +102,21 @@ class Oracle:
             ) from error
 
 
+def _views(raw: Mapping[str, Any]) -> dict[str, Array | tuple[Array, ...]]:
+    """Return each mistake's prediction as an array, or as one for each device."""
+    return {
+        name: tuple(map(np.asarray, value)) if isinstance(value, tuple) else np.asarray(value)
+        for name, value in raw.items()
+    }
+
+
 def _expected(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, Expected]:
-    return {name: Expected(**fields) for name, fields in raw.items()}
+    def taken(key: str, value: Any) -> Any:
+        if key == "mistakes":
+            return {mistake: np.asarray(wrong) for mistake, wrong in value.items()}
+        return np.asarray(value) if key in ("value", "other") and value is not None else value
+
+    return {
+        name: Expected(**{key: taken(key, value) for key, value in fields.items()})
+        for name, fields in raw.items()
+    }

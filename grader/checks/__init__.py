@@ -87,7 +87,7 @@ def _names_exist(check: Check, rubric: Rubric, exercise: Exercise) -> None:
     known["exercise.toml has no claim"] = set(exercise.claims)
     known["there are no words for the mistake"] = {mistake.id for mistake in rubric.mistakes}
     lacks = dict(zip(("program", "claim", "mistake"), known, strict=True))
-    for sort, name in _references(check.params.model_dump()):
+    for sort, name in _references([check.params.model_dump(), rubric.model_dump()["refusals"]]):
         if name not in known[lacks[sort]]:
             raise ContentProblem(
                 f"rubric of {rubric.exercise}: checks.{check.spec.id}: {lacks[sort]} {name!r}",
@@ -108,7 +108,7 @@ def _references(value: Any) -> Iterator[tuple[str, str]]:
         names = [inner] if isinstance(inner, str) else inner
         if key in _PROGRAMS | _CLAIMS and names is not None:
             yield from (("program" if key in _PROGRAMS else "claim", name) for name in names)
-        elif key == "mistake":
+        elif key in ("mistake", "gathered_inputs") and inner is not None:
             yield "mistake", str(inner)
         elif key == "layout_mistakes":
             yield from (("mistake", name) for name in inner.values())

@@ -6,7 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grader.case import Case, Decision, absent, as_number, claim, idle, item, known, undefined
+from grader.case import (
+    Case,
+    Decision,
+    a_type,
+    absent,
+    as_number,
+    claim,
+    idle,
+    item,
+    known,
+    undefined,
+)
 from grader.catalog.models import Content, Points
 from grader.records.evidence import Claim
 from grader.records.finding import Item
@@ -100,8 +111,7 @@ def _figure(spec: FigureItem, case: Case) -> Decision:
 def _what(found: Claim) -> str:
     if found.type_name in ("NoneType", "ellipsis"):
         return "still empty"
-    article = "an" if found.type_name[:1].lower() in "aeiou" else "a"
-    return f"{article} {found.type_name}"
+    return a_type(found)
 
 
 def _same(found: float, wanted: float) -> bool:
@@ -116,7 +126,7 @@ def _row(spec: RowItem, case: Case) -> Decision:
     rows = found.value if found.kind == "list" else None
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         why = f" ({found.reason})" if found.reason else ""
-        message = f"`{spec.table}` is {_what(found)}, not a list of rows{why}"
+        message = f"`{spec.table}` is {_what(found)}, and not a list of mappings{why}"
         return _claimed(False, message, None, line)
     matching = [row for row in rows if _number(row.get("ranks")) == spec.ranks]
     if len(matching) != 1:

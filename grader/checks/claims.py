@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, as_array, claim, item, known, undefined
+from grader.case import Case, Decision, a_type, as_array, claim, item, known, undefined
 from grader.catalog.models import Content, Points
 from grader.records.evidence import Claim
 from grader.records.finding import Item
@@ -108,8 +108,7 @@ def _unusable(found: Claim) -> str:
     if found.kind in ("none", "other") and found.type_name in ("NoneType", "ellipsis"):
         return f"is still empty (it is {'None' if found.kind == 'none' else '...'})"
     reason = f": {found.reason}" if found.reason else ""
-    article = "an" if found.type_name[:1].lower() in "aeiou" else "a"
-    return f"is {article} {found.type_name}, not an array of real numbers{reason}"
+    return f"is {a_type(found)}, not an array of real numbers{reason}"
 
 
 def _evidence(found: Claim) -> dict[str, Any]:
@@ -156,9 +155,7 @@ def _wrong(
         message = f"`{spec.name}` has shape {value.shape}, not {expected.value.shape}"
         return _claimed("failed", message, line=line)
     if _follows_from_own(params, case, found, expected, value):
-        message = (
-            f"`{spec.name}` follows from a gradient that is wrong; mend `{params.after}` first"
-        )
+        message = f"`{spec.name}` follows from a result that is wrong; mend `{params.after}` first"
         return _claimed("blocked", message, line=line)
     mistake = next(
         (
@@ -203,7 +200,7 @@ def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> 
     if spec.layout is None:
         return None
     if found.kind != "device_array":
-        message = f"`{spec.name}` is a {found.type_name} on the host, not an array on the devices"
+        message = f"`{spec.name}` is {a_type(found)} on the host, not an array on the devices"
         return _claimed("failed", message, line=line)
     layout = compare.layout(found.shards, found.shape)
     shapes = {tuple(shape) for shape in compare.stored(found.shards)}

@@ -31,7 +31,8 @@ class Params(Content):
 
     `relative_tolerance` is a share of the answer's largest absolute value; `open_case` is the case
     a learner knows; `reductions` tells mistakes with equal values apart by how often the program
-    asks for a reduction; `low_precision` is the largest relative error of a 16-bit format.
+    asks for a reduction, and `gathered_inputs` from them by an all-gather that the compiler had to
+    add; `low_precision` is the largest relative error of a 16-bit format.
     """
 
     items: tuple[ProgramItem, ...]
@@ -40,6 +41,7 @@ class Params(Content):
     open_case: str
     hidden: str = HIDDEN
     reductions: dict[str, int] = {}
+    gathered_inputs: str | None = None
     low_precision: float = 0.03
 
 
@@ -147,7 +149,11 @@ def _mistake(
 
 
 def _told_apart(params: Params, seen: Observation, matching: set[str]) -> str:
-    """Choose among mistakes with equal values by the number of reductions; else name them all."""
+    """Choose among mistakes with equal values by a second observation; else name them all."""
+    if len(matching) > 1 and params.gathered_inputs in matching:
+        if any(c.by_compiler and c.op == "all-gather" for c in seen.compiled):
+            return params.gathered_inputs
+        matching = matching - {params.gathered_inputs}
     if len(matching) > 1:
         count = sum(1 for c in seen.requested if c.op in REDUCTIONS and not c.scalar)
         left = {m for m in matching if params.reductions.get(m) == min(count, 2)}

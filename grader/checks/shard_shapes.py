@@ -87,9 +87,13 @@ def _stored(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
     apart = _apart(params, seen) if layout == "replicated" else []
     if apart:
         devices = ", ".join(map(str, apart))
-        message = f"`{seen.name}`: the replicas differ (device {devices} from device 0)"
+        message = f"`{seen.name}`: the replicas differ ({_plural(apart)} {devices} from device 0)"
         return Decision("failed", message, _replica_mistake(case, seen), line)
     return Decision("passed", f"`{seen.name}` stores {tuple(spec.stored)} on each device")
+
+
+def _plural(devices: list[int]) -> str:
+    return "device" if len(devices) == 1 else "devices"
 
 
 def _words(layout: str) -> str:

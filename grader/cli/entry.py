@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+
+# Longer than tidying up takes.
+INSIST_S = 4.0
 
 
 def main() -> None:
@@ -18,6 +22,8 @@ def main() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+    if os.name == "posix":
+        signal.signal(signal.SIGINT, _interrupt)
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _leave)
@@ -35,3 +41,11 @@ def main() -> None:
 
 def _leave(number: int, _frame: object) -> None:
     sys.exit(128 + number)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """Raise KeyboardInterrupt, and once more soon: code in C that clears errors may lose one."""
+    again = threading.Timer(INSIST_S, os.kill, (os.getpid(), signal.SIGINT))
+    again.daemon = True
+    again.start()
+    raise KeyboardInterrupt

@@ -7,11 +7,12 @@ import click
 from grader.catalog import course as courses
 from grader.catalog.load import entry
 from grader.cli import options
+from grader.errors import ContentProblem
 
 
 @click.command("list")
 @options.course
-def command(course: str | None) -> None:
+def command(course: str | None) -> int:
     """Show the exercises of the course.
 
     Example: grade list
@@ -19,8 +20,16 @@ def command(course: str | None) -> None:
     found = courses.find(course)
     if not found.ids():
         click.echo(f"{found.root} holds no exercise yet", err=True)
+    code = 0
     for exercise_id in found.ids():
-        one = entry(found, exercise_id)
+        try:
+            one = entry(found, exercise_id)
+        except ContentProblem as problem:
+            # One that is wrong hides none of the others.
+            click.echo(f"grade: {problem.sentence()}", err=True)
+            code = problem.exit_code
+            continue
         points = one.rubric.max_points
         click.echo(f"{exercise_id}  {one.exercise.title} ({points} points)")
         click.echo(f"    {one.exercise.summary}")
+    return code

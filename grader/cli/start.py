@@ -24,6 +24,11 @@ def command(exercise: str, directory: str, course: str | None) -> None:
     """
     source = entry(courses.find(course), exercise).folder / "starter.py"
     target = Path(directory) / f"{exercise}.py"
+    if directory.endswith(".py") and not os.path.isdir(directory):
+        raise UsageProblem(
+            f"{directory} looks like a file, and `grade start` takes a folder",
+            next_step=f"grade start {exercise} {os.path.dirname(directory) or '.'}",
+        )
     try:
         data = source.read_bytes()
     except OSError as error:

@@ -128,6 +128,8 @@ def sentence(text: str) -> str:
     if text == "syntax_error":
         # Also the kind of what is no text at all.
         return "Not valid Python"
+    if text == "cpu_limit":
+        return "CPU limit"
     text = words(text) if text.isidentifier() else text
     return text[:1].upper() + text[1:]
 

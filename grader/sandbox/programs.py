@@ -18,7 +18,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from grader import placement
-from grader.sandbox.statements import describe, learner_lines
+from grader.sandbox.statements import brief, describe, learner_lines
 
 MESHES = 6
 _WANTED: dict[str, Any] = {
@@ -169,19 +169,9 @@ def _refusal(name: str, error: BaseException, filename: str) -> dict[str, Any]:
         "name": name,
         "status": "refused",
         "cause": _cause(error),
-        "reason": _brief(describe(error)),
+        "reason": brief(describe(error)),
         "line": lines[-1][0] if lines else None,
     }
-
-
-def _brief(text: str) -> str:
-    """Return the first paragraph of JAX's message without the lines that point elsewhere."""
-    lines = []
-    for line in text.strip().splitlines():
-        if not line.strip() or line.startswith(("The error occurred", "This concrete", "See http")):
-            break
-        lines.append(line.strip())
-    return " ".join(lines)[:400]
 
 
 def _cause(error: BaseException) -> str:

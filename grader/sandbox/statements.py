@@ -21,6 +21,7 @@ from typing import Any
 
 MODULE_NAME = "submission"
 MESSAGE_CHARS = 1500
+BRIEF_CHARS = 600
 _FUTURE_FLAGS = {
     name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 }
@@ -168,7 +169,7 @@ def _kind(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     if isinstance(error, CpuLimit | WallLimit):
         return ""
-    return _exit_text(error) if isinstance(error, SystemExit) else describe(error)
+    return _exit_text(error) if isinstance(error, SystemExit) else brief(describe(error))
 
 
 def _exit_text(error: SystemExit) -> str:
@@ -225,6 +226,15 @@ def describe(error: BaseException) -> str:
         text = "(its message cannot be shown)"
     name = type_name(error)
     return f"{name}: {text}"[:MESSAGE_CHARS] if text else name
+
+
+_ELSEWHERE = ("The error occurred", "This concrete", "See http", "--------------------")
+
+
+def brief(text: str) -> str:
+    """Return a message on one line, without the lines in which JAX points elsewhere."""
+    kept = [line.strip() for line in text.splitlines()]
+    return " ".join(line for line in kept if line and not line.startswith(_ELSEWHERE))[:BRIEF_CHARS]
 
 
 def type_name(value: object) -> str:

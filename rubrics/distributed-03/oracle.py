@@ -91,6 +91,8 @@ def mistakes(program, inputs):
     found = {
         "local-mean": DEVICES * right,
         "summed-twice": DEVICES * right,
+        # Every device then computes the whole gradient, and four of them are added.
+        "replicated-inputs": DEVICES * right,
         "mean-not-sum": right / DEVICES,
         "factor-two-missing": right / 2,
         "sign": -right,
@@ -119,6 +121,9 @@ def claims(given, own):
         "r2": _follows(given, "w2h", _reversed_gradient),
         "wrong_labels": _follows(given, "w2h", _label_reversal),
     }
+    # What the learner's own programs give there: a wrong gradient is one mistake, not three.
+    for name, case in (("r2", "reversed"), ("wrong_labels", "label_reversal")):
+        found[name]["other"] = own.get(f"{case}/all_gradient")
     found.update(_momentum(own))
     return found
 

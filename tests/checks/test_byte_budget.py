@@ -106,8 +106,8 @@ def test_another_figure_is_told_and_names_no_mistake(name: str, value: Any) -> N
         (written("ring_all_bytes", "text", "str", "48"), "`ring_all_bytes` is a str, not a number"),
         (written("ring_all_bytes", "none", "NoneType"), "`ring_all_bytes` is still empty, not a"),
         (written("ring_all_bytes", "other", "ellipsis"), "`ring_all_bytes` is still empty, not a"),
-        (on_host("ring_all_bytes", [48, 48]), "`ring_all_bytes` is a ndarray, not a number"),
-        (on_host("ring_all_bytes", np.nan), "`ring_all_bytes` is a ndarray, not a number"),
+        (on_host("ring_all_bytes", [48, 48]), "`ring_all_bytes` is an ndarray, not a number"),
+        (on_host("ring_all_bytes", np.nan), "`ring_all_bytes` is an ndarray, not a number"),
         (number("ring_all_bytes", float("inf")), "`ring_all_bytes` is a float, not a number"),
         (written("ring_all_bytes", "mapping", "dict", {}), "`ring_all_bytes` is a dict, not a"),
     ],
@@ -210,16 +210,25 @@ def test_there_is_exactly_one_row_for_each_number_of_ranks(rows: Any, count: int
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        (written("budget", "mapping", "dict", {"2": {}}), "`budget` is a dict, not a list of rows"),
-        (table([1, 2, 3]), "`budget` is a list, not a list of rows"),
-        (table([{"ranks": 2}, None]), "`budget` is a list, not a list of rows"),
-        (written("budget", "none", "NoneType"), "`budget` is still empty, not a list of rows"),
-        (on_host("budget", np.zeros((3, 4))), "`budget` is a ndarray, not a list of rows"),
+        (
+            written("budget", "mapping", "dict", {"2": {}}),
+            "`budget` is a dict, and not a list of mappings",
+        ),
+        (table([1, 2, 3]), "`budget` is a list, and not a list of mappings"),
+        (table([{"ranks": 2}, None]), "`budget` is a list, and not a list of mappings"),
+        (
+            written("budget", "none", "NoneType"),
+            "`budget` is still empty, and not a list of mappings",
+        ),
+        (on_host("budget", np.zeros((3, 4))), "`budget` is an ndarray, and not a list of mappings"),
         (
             written("budget", "other", "list", reason="it could not be read: too many"),
-            "`budget` is a list, not a list of rows (it could not be read: too many)",
+            "`budget` is a list, and not a list of mappings (it could not be read: too many)",
         ),
-        (written("budget", "list", "list", "forged"), "`budget` is a list, not a list of rows"),
+        (
+            written("budget", "list", "list", "forged"),
+            "`budget` is a list, and not a list of mappings",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else value.kind,
 )

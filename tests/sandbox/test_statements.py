@@ -243,7 +243,7 @@ def test_a_hostile_metaclass_cannot_hide_a_name() -> None:
 
 
 def test_a_very_long_message_is_cut() -> None:
-    assert len(stopped("raise ValueError('x' * 10**6)\n").message) == statements.MESSAGE_CHARS
+    assert len(stopped("raise ValueError('x' * 10**6)\n").message) == statements.BRIEF_CHARS
 
 
 # ----------------------------------------------------------------------------------- syntax errors
