@@ -562,3 +562,22 @@ def test_the_end_of_our_own_server_is_never_the_learners_fault(tmp_path: Path) -
     assert "Next: run it again" in stderr
     assert not (tmp_path / "receipts").exists()
     assert until(lambda: not any(map(alive, children)))
+
+
+def test_an_exercise_that_is_wrong_hides_none_of_the_others(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    for name in ("exercises", "rubrics"):
+        shutil.copytree(ROOT / name, course / name)
+    shutil.copytree(course / "exercises" / EXERCISE, course / "exercises" / "aaa-01")
+    ran = run("list", "--course", course, cwd=tmp_path)
+    assert ran.code == 3
+    assert f"{EXERCISE}  Communication-efficient algorithms (100 points)" in ran.stdout
+    assert "exercise.toml of aaa-01 says it belongs to" in ran.said or "is missing" in ran.said
+
+
+def test_start_takes_a_folder_and_says_so_of_a_file_name(tmp_path: Path) -> None:
+    ran = run("start", EXERCISE, "mine.py", cwd=tmp_path)
+    assert ran.code == 2
+    assert "mine.py looks like a file, and `grade start` takes a folder" in ran.said
+    assert f"Next: grade start {EXERCISE} ." in ran.said
+    assert not (tmp_path / "mine.py").exists()
