@@ -24,6 +24,16 @@ HEAD_BYTES = 16 * 1024
 TAIL_BYTES = 16 * 1024
 
 
+# What our own child ends with when an exception leaves its main function.
+BROKEN_DOWN = 70
+_EXHAUSTED = ("pthread_create failed", "Resource temporarily unavailable", "can't start new thread")
+
+
+def exhausted(output: str) -> bool:
+    """Return whether a child said at its end that the machine gave it no more threads."""
+    return any(words in output[-4000:] for words in _EXHAUSTED)
+
+
 @dataclass(frozen=True, slots=True)
 class Exit:
     """How a process ended: exit code or signal, CPU seconds and peak resident bytes."""

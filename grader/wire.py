@@ -33,6 +33,7 @@ ARRAY_BYTES = 4 * 1024 * 1024
 # More than any honest frame has; each costs the reader far more memory than it takes in a frame.
 VALUES = 500_000
 DIGITS = 100
+DEPTH = 32
 MOST = 1e100
 # What reading a frame of the wrong form may raise; the seams turn all of it into one outcome.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -89,7 +90,19 @@ def unpack(body: bytes) -> dict[str, Any]:
         raise WireProblem(f"a frame is not JSON: {type(error).__name__}") from error
     if not isinstance(message, dict):
         raise WireProblem("a frame is not a JSON object")
+    _refuse_depth(message)
     return message
+
+
+def _refuse_depth(message: dict[str, Any]) -> None:
+    # What can be read can still be too deep to be shown.
+    level: list[Any] = [message]
+    for _ in range(DEPTH):
+        inner = (v.values() if isinstance(v, dict) else v for v in level)
+        level = [x for values in inner for x in values if isinstance(x, dict | list)]
+        if not level:
+            return
+    raise WireProblem(f"a frame is nested deeper than {DEPTH} levels")
 
 
 def array_to_json(array: Array) -> dict[str, Any]:

@@ -7,6 +7,7 @@ only, and is never sent to a child.
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -93,7 +94,10 @@ class Oracle:
     def _call(self, name: str, make: Callable[[Any], Made], *args: Any) -> Made:
         """Return what a function of the author's gives, as `make` takes it."""
         try:
-            return make(getattr(self._module, name)(*args))
+            # Answers may be as large as float32 allows; a warning would show the oracle's lines.
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return make(getattr(self._module, name)(*args))
         except Exception as error:
             raise ContentProblem(
                 f"oracle.py: {name}() raised {type(error).__name__}: {error}",

@@ -17,9 +17,15 @@ _DOES = {
 }
 # Several permutes, or one exchange and a local sum, can do the same work with the same bytes.
 _EQUIVALENT = {
-    "all-reduce": [{"reduce-scatter", "all-gather"}, {"collective-permute"}, {"all-to-all"}],
+    "all-reduce": [
+        {"reduce-scatter", "all-gather"},
+        {"reduce-scatter", "collective-permute"},
+        {"all-to-all", "all-gather"},
+        {"collective-permute"},
+        {"all-to-all"},
+    ],
     "reduce-scatter": [{"collective-permute"}, {"all-to-all"}],
-    "all-gather": [{"collective-permute"}],
+    "all-gather": [{"collective-permute"}, {"all-to-all"}],
 }
 
 
@@ -41,6 +47,7 @@ class Rule(Content):
     program: str | None = None
     compiled: tuple[str, ...] | None = None
     requested: tuple[str, ...] | None = None
+    replicated: bool | None = None
 
 
 class Params(Content):
@@ -171,6 +178,7 @@ def _rule(params: Params, spec: ProgramItem, seen: Observation, ops: set[str]) -
             rule.program in (None, spec.program)
             and (rule.compiled is None or set(rule.compiled) == ops)
             and (rule.requested is None or set(rule.requested) == requested)
+            and rule.replicated in (None, seen.replicated)
         ):
             return rule.mistake
     return None

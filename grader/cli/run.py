@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -135,8 +136,10 @@ def _prepare(entry: Entry) -> None:
         render.prepare(form, entry.course.templates, _compiled_templates())
 
 
-def _compiled_templates() -> Path:
-    return cache.home() / "templates"
+@functools.cache
+def _compiled_templates() -> Path | None:
+    # Read back as code in this very process, so it must be a folder of our own.
+    return cache.private("templates")
 
 
 def _deliver(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import WireProblem
-from grader.process import Child, Exit
+from grader.process import BROKEN_DOWN, Child, Exit, exhausted
 from grader.records.evidence import Program
 from grader.records.observation import Collective, Fate, Observation, Replay
 from grader.records.truth import Array
@@ -25,14 +25,6 @@ PROGRAM_S = 40.0
 SIGKILL, SIGXCPU = 9, 24
 Cases = Mapping[str, Mapping[str, list[Array]]]
 Launch = Callable[[], Child]
-
-
-@dataclass
-class _Open:
-    """A program under way: what is known of it, and when it must be finished."""
-
-    observation: Observation
-    deadline: float
 
 
 class Replayer:
@@ -91,8 +83,10 @@ class Replayer:
         wanted = [(n, case) for case, programs in cases.items() for n in names if n in programs]
         for name, case in wanted:
             child.send({"t": "again", "name": name, "case": case})
+        alive = True
         for name, case in wanted:
-            if not self._replay_again(child, name, case):
+            alive = alive and self._replay_again(child, name, case)
+            if not alive:
                 self._lose(name, case)
 
     def close(self) -> None:
@@ -232,6 +226,10 @@ def _ended(seen: Observation, ended: Exit | None, text: str, began: bool) -> Obs
     if not began:
         last = text.strip().splitlines()[-1:] or ["no word"]
         return _lost(seen, "undecided", f"the clean room did not start: {last[0][:300]}")
+    if exhausted(text) or (ended is not None and ended.code == BROKEN_DOWN):
+        # The clean room runs no Python of a stranger's: what ends it so is the machine or us.
+        last = text.strip().splitlines()[-1:] or ["no word"]
+        return _lost(seen, "undecided", f"the clean room broke down: {last[0][:300]}")
     if ended is not None and ended.signal is not None:
         if ended.signal == SIGXCPU or (ended.signal == SIGKILL and ended.cpu_s > 3):
             return _lost(seen, "cpu_limit", "")

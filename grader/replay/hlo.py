@@ -61,6 +61,8 @@ def _computations(text: str) -> tuple[dict[str, list[_Op]], str]:
     for line in _COMMENT.sub("", text).splitlines():
         header = _HEADER.match(line)
         if header:
+            if header[2] in bodies or (header[1] and entry):
+                raise UnknownSpelling(f"two computations called {header[2][:60]}")
             current = bodies.setdefault(header[2], [])
             entry = header[2] if header[1] else entry
         elif current is not None and (found := _LINE.match(line)):
@@ -133,7 +135,8 @@ def _walk(
         for called in _called(op):
             inner = trips
             if op.opcode == "while":
-                known = _TRIPS.search(op.attributes)
+                # Only what XLA itself worked out: other attributes may hold a stranger's text.
+                known = _TRIPS.search(op.attributes.rpartition("backend_config=")[2])
                 inner = trips * int(known[1]) if known and trips is not None else None
             elif op.opcode == "conditional":
                 inner = None

@@ -34,6 +34,9 @@ _CALLS = re.compile(
     r"(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
     r"|xla\.sdy\.\w+|shape_assertion|lapack_\w+|mhlo\.topk|ApproxTopK|stablehlo\.\w+)"
 )
+# Free text that XLA prints into its modules as it is: only what JAX's own lowerings write there.
+_FREE_TEXT = "frontend_attributes"
+_OWN_TEXT = re.compile(r'mhlo\.frontend_attributes = \{num_batch_dims = "\d+"\}')
 _ELEMENT = re.compile(r"^tensor<((?:\d+x)*)([a-z]\w*)>$")
 _NAMES = {"i1": "pred", "i8": "s8", "i16": "s16", "i32": "s32", "i64": "s64"}
 
@@ -56,6 +59,9 @@ def read(mlir_text: str) -> Asked:
     """
     from jax.interpreters import mlir
     from jaxlib.mlir import ir
+
+    if mlir_text.count(_FREE_TEXT) != len(_OWN_TEXT.findall(mlir_text)):
+        return Asked((), ("set_xla_metadata",), ())
 
     refused: list[str] = []
     types: set[str] = set()

@@ -88,6 +88,19 @@ def usable(place: Path) -> str | None:
     return str(place) if state(place) == WORKS else None
 
 
+def private(name: str) -> Path | None:
+    """Return a folder of the cache that nobody else can write to, None where there is none.
+
+    Effects: makes the folder.
+    """
+    try:
+        place = home() / name
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (OSError, RuntimeError):
+        return None
+    return place if _is_ours(place) else None
+
+
 def _is_ours(place: Path) -> bool:
     if not hasattr(os, "getuid"):
         return True

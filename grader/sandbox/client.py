@@ -7,6 +7,7 @@ A child that dies is followed by a second one that runs only the finished statem
 from __future__ import annotations
 
 import base64
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +16,18 @@ from typing import Any
 from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import Undecided, WireProblem
-from grader.process import Child, Exit
+from grader.process import Child, Exit, exhausted
 from grader.records.evidence import Claim, Evidence, Layer, Outcome, Program
 from grader.records.submission import Submission
 from grader.sandbox import outcomes
 from grader.sandbox.host import Host
 
 RELAUNCHES = 4
+DEBUG_LEFT_OUT = "debug prints inside the program were left out of the export"
+_SETTING = re.compile(
+    r"jax_[a-z0-9_]+ "
+    r"(is switched on|was set to [\w.\-]{1,40}; the programs were exported without it)"
+)
 GRACE_S = 10.0
 Listener = Callable[[Program], None]
 
@@ -102,6 +108,11 @@ class Learner:
             raise Undecided(
                 "the confined process did not start" + (f": {words[-1][:300]}" if words else ""),
                 next_step="`grade doctor` shows what this machine lacks",
+            )
+        if not first.done and first.stop is None and exhausted(child.output.result().text):
+            raise Undecided(
+                "this machine gave the module's process no more threads",
+                next_step="wait until it is less busy, or raise `ulimit -u`, then run it again",
             )
         outcome = outcomes.tell(
             self._submission.name,
@@ -205,7 +216,9 @@ class Learner:
             if found.name in self._names():
                 run.claims.setdefault(found.name, found)
         elif kind == "settings":
-            run.settings = tuple(wire.text(one) for one in frame["settings"][:8])
+            # Shown in our own voice, so only in our own words.
+            told = (wire.text(one, 200) for one in frame["settings"][:8])
+            run.settings = tuple(one for one in told if _SETTING.fullmatch(one))
         elif kind == "exporting":
             run.exporting = wire.text(frame["name"])
         elif kind == "program":
@@ -251,7 +264,7 @@ def _program(frame: Mapping[str, Any]) -> Program:
         reason=wire.text(frame.get("reason", ""))[:600],
         cause=wire.text(frame.get("cause", ""))[:40],
         line=None if line is None else wire.integer(line),
-        notes=tuple(wire.text(note)[:200] for note in frame.get("notes", [])[:4]),
+        notes=(DEBUG_LEFT_OUT,) if DEBUG_LEFT_OUT in frame.get("notes", []) else (),
     )
 
 

@@ -59,7 +59,6 @@ def environment(cache: str | None, *, fill: bool = False) -> dict[str, str]:
     }
     built.update({name: os.environ[name] for name in INHERITED if name in os.environ})
     if cache:
-        built["JAX_COMPILATION_CACHE_DIR"] = cache
         # Otherwise a child may read the cache and never write it.
         built["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0" if fill else "1000000000"
         built["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
@@ -256,6 +255,7 @@ class SpawnHost:
 
     def __init__(self, cache: str | None, *, fill: bool = False) -> None:
         self._environment = environment(cache, fill=fill)
+        self._cache = cache
         self._children: list[_Spawned] = []
 
     def start(
@@ -267,7 +267,7 @@ class SpawnHost:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self._environment,
+            env=self._environment_of(entry),
             cwd=workdir,
             bufsize=0,
         )
@@ -283,6 +283,12 @@ class SpawnHost:
             handle,
             output_limit,
         )
+
+    def _environment_of(self, entry: str) -> dict[str, str]:
+        if self._cache is None:
+            return self._environment
+        place = os.path.join(self._cache, entry)
+        return {**self._environment, "JAX_COMPILATION_CACHE_DIR": place}
 
     def close(self) -> None:
         """End whatever still runs."""

@@ -51,6 +51,7 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
     from grader.sandbox import statements
 
     filename = job["filename"]
+    sys.argv = [filename]
     path = os.path.join(job["workdir"], filename)
     with open(path, "rb") as file:
         tree = statements.parse(file.read(), filename)

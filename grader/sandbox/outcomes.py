@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from grader.process import Exit, OutputBuffer
+from grader.process import BROKEN_DOWN, Exit, OutputBuffer
 from grader.records.evidence import Outcome
 
 _STUCK = re.compile(r"[Ee]xpected (\d+) threads? to join.{0,80}?only (\d+)", re.DOTALL)
@@ -29,9 +29,6 @@ _SMART = {
     "\u00a0": "a plain space",
     "\u2026": "...",
 }
-
-# What our own child ends with when an exception leaves its main function.
-BROKEN_DOWN = 70
 
 
 def tell(

@@ -21,6 +21,7 @@ from grader import placement
 from grader.sandbox.statements import brief, describe, learner_lines
 
 MESHES = 6
+_JITTED = type(jax.jit(len))
 _WANTED: dict[str, Any] = {
     "jax_disable_jit": False,
     "jax_debug_nans": False,
@@ -60,6 +61,8 @@ def meshes(namespace: Mapping[str, Any], array_type: type) -> list[Mesh]:
                 mesh = getattr(getattr(value, "sharding", None), "mesh", None)
         if isinstance(mesh, Mesh) and mesh.size > 1 and mesh not in found:
             found.append(mesh)
+    # A mesh over every device first: one of a demonstration may have been bound before it.
+    found.sort(key=lambda mesh: mesh.size != jax.device_count())
     return found[:MESHES]
 
 
@@ -89,7 +92,8 @@ def export_one(
         return {"name": name, "status": "missing"}
     if not callable(value):
         return {"name": name, "status": "not_callable", "reason": type(value).__name__[:80]}
-    function = value if hasattr(value, "lower") and hasattr(value, "trace") else jax.jit(value)
+    # By exact type: a method or a wrapper may have borrowed the attributes of what it holds.
+    function = value if type(value) is _JITTED else jax.jit(value)
     first: BaseException | None = None
     for specs in _specs(namespace, arguments, array_type):
         try:

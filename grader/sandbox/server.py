@@ -29,9 +29,12 @@ _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
 class Server:
     """Requests in, forks out; it alone reaps its children."""
 
-    def __init__(self, control: socket.socket, readable: tuple[str, ...]) -> None:
+    def __init__(
+        self, control: socket.socket, readable: tuple[str, ...], cache: str | None
+    ) -> None:
         self._control = control
         self._readable = readable
+        self._cache = cache
         self._children: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -72,7 +75,9 @@ class Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _child(request, fds, parent, self._readable)
+            # Each kind of child reads its own part of the cache: the other one holds programs.
+            cache = os.path.join(self._cache, request["entry"]) if self._cache else None
+            _child(request, fds, parent, self._readable, cache)
         for fd in fds:
             os.close(fd)
         pidfd = os.pidfd_open(pid)
@@ -115,7 +120,13 @@ class Server:
             os.waitpid(pid, 0)
 
 
-def _child(request: dict[str, Any], fds: list[int], parent: int, readable: tuple[str, ...]) -> None:
+def _child(
+    request: dict[str, Any],
+    fds: list[int],
+    parent: int,
+    readable: tuple[str, ...],
+    cache: str | None,
+) -> None:
     """Arrange the descriptors, confine, run the entry, and never return."""
     code = 70
     try:
@@ -128,6 +139,11 @@ def _child(request: dict[str, Any], fds: list[int], parent: int, readable: tuple
             high = [os.dup(fd) for fd in high]
         for target, fd in enumerate(high):
             os.dup2(fd, target, inheritable=False)
+        if cache is not None:
+            import jax
+
+            jax.config.update("jax_compilation_cache_dir", cache)
+            readable = (*readable, cache)
         profile = walls.Profile(
             readable=readable,
             workdir=request["workdir"],
@@ -205,7 +221,7 @@ def main(control_fd: int, forbidden: list[str], cache: str | None) -> None:
     gc.enable()
     control = socket.socket(fileno=control_fd)
     readable = readable_paths(forbidden)
-    Server(control, (*readable, cache) if cache else readable).run()
+    Server(control, readable, cache).run()
 
 
 def main_spawned(entry: str) -> None:

@@ -10,23 +10,21 @@ from jax.sharding import PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ("data",))
 rows, split, whole = (NamedSharding(mesh, s) for s in (P("data", None), P("data"), P()))
-xh = np.linspace(-0.5, 0.5, 128, endpoint=False, dtype=np.float32).reshape(16, 8)
-yh = xh @ np.linspace(-0.4, 0.3, 8, dtype=np.float32)
-wh = np.linspace(0.1, -0.2, 8, dtype=np.float32)
-x, y, w = jax.device_put((xh, yh, wh), (rows, split, whole))
-ws, vs = jax.device_put((wh, np.linspace(-0.02, 0.03, 8, dtype=np.float32)), split)
+batch_host = np.zeros((16, 8), np.float32), np.zeros(16, np.float32), np.zeros(8, np.float32)
+x, y, w = (jax.device_put(a, s) for a, s in zip(batch_host, (rows, split, whole), strict=True))
+ws, vs = (jax.device_put(batch_host[2], split) for _ in range(2))
 
 
-def local_contribution(a, b, weights):
+def share(a, b, weights):
     return 2 * a.T @ (a @ weights - b) / 16
 
 
-def reduce_all(a, b, weights):
-    return jax.lax.psum(local_contribution(a, b, weights), "data")
+def reduce_all(*batch):
+    return jax.lax.psum(share(*batch), "data")
 
 
-def reduce_shard(a, b, weights):
-    return jax.lax.psum_scatter(local_contribution(a, b, weights), "data", tiled=True)
+def reduce_shard(*batch):
+    return jax.lax.psum_scatter(share(*batch), "data", tiled=True)
 
 
 def on_mesh(function, specs, out, **options):
