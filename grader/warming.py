@@ -37,12 +37,12 @@ def warm(entry: Entry, place: Path) -> str:
                 engine.grade(entry, program, writer)
         finally:
             writer.close()
-        _prune(fresh / "learner", wanted)
+        prune(fresh / "learner", wanted)
         cache.mark(fresh, cache.WORKS if _hits(entry, wanted[0], fresh) else cache.NEVER_HITS)
     return cache.state(place)
 
 
-def _prune(folder: Path, wanted: list[Submission]) -> None:
+def prune(folder: Path, wanted: list[Submission]) -> None:
     """Leave a learner's child nothing but JAX's own small operations.
 
     What the warming programs define is close to a solution, and compiled code can be read.

@@ -50,6 +50,11 @@ class Asked:
     element_types: tuple[str, ...]
 
 
+def free_text(mlir_text: str) -> bool:
+    """Return whether a program carries text of its own that XLA would print into its modules."""
+    return mlir_text.count(_FREE_TEXT) != len(_OWN_TEXT.findall(mlir_text))
+
+
 def read(mlir_text: str) -> Asked:
     """Return the requested collectives, refused custom calls and element types.
 
@@ -60,7 +65,7 @@ def read(mlir_text: str) -> Asked:
     from jax.interpreters import mlir
     from jaxlib.mlir import ir
 
-    if mlir_text.count(_FREE_TEXT) != len(_OWN_TEXT.findall(mlir_text)):
+    if free_text(mlir_text):
         return Asked((), ("set_xla_metadata",), ())
 
     refused: list[str] = []
