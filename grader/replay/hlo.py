@@ -136,7 +136,8 @@ def _walk(
             inner = trips
             if op.opcode == "while":
                 # Only what XLA itself worked out: other attributes may hold a stranger's text.
-                known = _TRIPS.search(op.attributes.rpartition("backend_config=")[2])
+                _, own, config = op.attributes.rpartition("backend_config=")
+                known = _TRIPS.search(config) if own else None
                 inner = trips * int(known[1]) if known and trips is not None else None
             elif op.opcode == "conditional":
                 inner = None

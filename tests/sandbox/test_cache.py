@@ -1,4 +1,4 @@
-"""The cache of compiled programs: only ours is used, and a learner's child sees no program in it."""
+"""The cache of compiled programs: only our own is used, and no learner sees a program in it."""
 
 from __future__ import annotations
 
