@@ -50,8 +50,7 @@ class Replay:
 class Observation:
     """One exported program, replayed.
 
-    `shape` and `dtype` are those of the global result; `stored` is the per-device shape by device
-    id; `requested` comes from StableHLO, `compiled` from the partitioned module; `cpu_us` are
+    `shape` and `dtype` are those of the global result; `requested` comes from StableHLO, `compiled` from the partitioned module; `cpu_us` are
     completed CPU calls in microseconds.
     """
 

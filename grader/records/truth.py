@@ -24,8 +24,7 @@ class Expected:
     """What a written answer should hold.
 
     `value` is None where the answer it follows from is missing; `needs` names that answer.
-    `atol` is absolute; `follows` is the value that a wrong earlier answer would lead to, by the
-    name of the check it follows from.
+    `atol` is absolute; `other` is the value that the learner's own, wrong program would lead to.
     """
 
     value: Array | None
