@@ -50,8 +50,8 @@ class Replay:
 class Observation:
     """One exported program, replayed.
 
-    `shape` and `dtype` are those of the global result; `requested` comes from StableHLO, `compiled` from the partitioned module; `cpu_us` are
-    completed CPU calls in microseconds.
+    `shape` and `dtype` are those of the global result; `requested` comes from StableHLO,
+    `compiled` from the partitioned module; `cpu_us` are completed CPU calls in microseconds.
     """
 
     name: str
