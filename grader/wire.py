@@ -11,7 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from grader.errors import WireProblem
 from grader.records.evidence import Shard
@@ -103,6 +103,16 @@ def _refuse_depth(message: dict[str, Any]) -> None:
         if not level:
             return
     raise WireProblem(f"a frame is nested deeper than {DEPTH} levels")
+
+
+def read(stream: BinaryIO) -> dict[str, Any] | None:
+    """Return the next message of a trusted stream, None at its end.
+
+    Raises:
+        WireProblem: see `unpack`. A hostile stream is read by `Child`, under caps.
+    """
+    header = stream.read(HEADER.size)
+    return unpack(stream.read(HEADER.unpack(header)[0])) if len(header) == HEADER.size else None
 
 
 def array_to_json(array: Array) -> dict[str, Any]:

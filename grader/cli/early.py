@@ -34,7 +34,7 @@ def start(args: Sequence[str]) -> None:
         found = courses.find(None)
         if args[0] in found.ids():
             place = None if "--no-cache" in args else cache_place(found, args[0])
-            take_new(found, place)
+            _started.append(_open(_key(found, place)))
     except (GradeError, OSError):
         return  # the command itself says what is wrong
 
@@ -47,19 +47,14 @@ def cache_place(found: courses.Course, exercise: str) -> Path | None:
         return None
 
 
-def take_new(found: courses.Course, place: Path | None) -> None:
-    """Start a host and keep it for `take`."""
-    key = _key(found, place)
-    _started.append((key, open_host(key[0], key[1])))
-
-
 def take(found: courses.Course, place: Path | None) -> Host:
     """Return the host for this course and cache, started early or now."""
     key = _key(found, place)
-    if not any(known == key for known, _host in _started):
-        take_new(found, place)
-    index = next(n for n, (known, _host) in enumerate(_started) if known == key)
-    return _started.pop(index)[1]
+    for index, (known, host) in enumerate(_started):
+        if known == key:
+            del _started[index]
+            return host
+    return _open(key)[1]
 
 
 def discard() -> None:
@@ -70,3 +65,7 @@ def discard() -> None:
 
 def _key(found: courses.Course, place: Path | None) -> _Key:
     return tuple(found.secrets()), cache.usable(place) if place else None
+
+
+def _open(key: _Key) -> tuple[_Key, Host]:
+    return key, open_host(*key)

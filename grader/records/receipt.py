@@ -10,8 +10,6 @@ from grader.records.base import Record
 from grader.records.evidence import OutcomeKind
 from grader.records.finding import Blame, Finding, VerdictKind
 
-SCHEMA_VERSION = 1
-
 
 class OutcomePart(Record):
     """How the module ended; `traceback` holds the learner's own frames only."""

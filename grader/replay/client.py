@@ -146,10 +146,9 @@ class Replayer:
             child.finish()
             return _lost(seen, "crashed", f"it sent something that is no result: {problem}"), False
         ended = child.finish()
-        return _ended(seen, ended, child.output.result().text, self._began(child, started)), False
-
-    def _began(self, child: Child, started: bool) -> bool:
-        return started or bool(self.observations)
+        # The frame that says so came before an earlier program's, where there was one.
+        began = started or bool(self.observations)
+        return _ended(seen, ended, child.output.result().text, began), False
 
     def _replay_again(self, child: Child, name: str, case: str) -> bool:
         """Take in one further replay; returns False when the child is no more."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, BinaryIO
@@ -25,7 +25,7 @@ Send = Callable[[dict[str, Any]], None]
 
 
 def main(jobs: BinaryIO, frames: BinaryIO) -> None:
-    """Serve requests until `end`: `cases`, `program`, `again`.
+    """Serve requests until the pipe closes: `cases`, `program`, `again`.
 
     Programs are compiled side by side and run one after the other, in the order they came.
 
@@ -44,7 +44,7 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     runner = threading.Thread(target=_take_turns, args=(turns,))
     runner.start()
     with ThreadPoolExecutor(max_workers=COMPILERS) as pool:
-        for job in _received(jobs):
+        while (job := wire.read(jobs)) is not None:
             if job["t"] == "cases":
                 replayer.add_cases(job["cases"])
             elif job["t"] == "program":
@@ -54,14 +54,6 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
                 turns.put(partial(_serve_again, replayer, job, send))
         turns.put(None)
     runner.join()
-
-
-def _received(jobs: BinaryIO) -> Iterator[dict[str, Any]]:
-    while len(header := jobs.read(wire.HEADER.size)) == wire.HEADER.size:
-        job = wire.unpack(jobs.read(wire.HEADER.unpack(header)[0]))
-        if job["t"] == "end":
-            return
-        yield job
 
 
 def _take_turns(turns: queue.SimpleQueue[Callable[[], None] | None]) -> None:

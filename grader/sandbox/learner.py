@@ -33,8 +33,9 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
 
     send({"t": "ready", "devices": len(jax.devices()), "versions": _versions()})
     array_type = type(jax.numpy.zeros(()))
-    header = jobs.read(wire.HEADER.size)
-    job = wire.unpack(jobs.read(wire.HEADER.unpack(header)[0]))
+    job = wire.read(jobs)
+    if job is None:
+        return
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     faulthandler.enable()
