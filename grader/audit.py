@@ -5,14 +5,13 @@ It decides from receipts alone and prints nothing.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from grader import checks, engine
+from grader import checks, engine, intake
 from grader.catalog.load import Entry
 from grader.errors import ContentProblem, EnvironmentProblem, GradeError
 from grader.records.receipt import Receipt
@@ -21,7 +20,6 @@ from grader.sandbox.host import Host
 
 Role = Literal["starter", "accepted", "rejected", "hostile"]
 OpenHost = Callable[[], Host]
-_CANARY = "a file beside the submission that must stay as it is"
 
 
 @dataclass(frozen=True)
@@ -123,22 +121,20 @@ def _trials(entry: Entry) -> list[Trial]:
     trials = [Trial("starter", entry.folder / "starter.py")]
     roles: tuple[Role, ...] = ("accepted", "rejected", "hostile")
     for role in roles:
-        trials += [Trial(role, path) for path in sorted((entry.solutions / role).glob("*.py"))]
+        files = sorted((entry.solutions / role).glob("*.py"))
+        beside = entry.exercise.siblings
+        trials += [Trial(role, path) for path in files if path.name not in beside]
     return trials
 
 
 def _try(entry: Entry, trial: Trial, host: Host) -> Trial:
-    with tempfile.TemporaryDirectory(prefix="grade-audit-") as folder:
-        canary = Path(folder, "canary")
-        canary.write_text(_CANARY, encoding="utf-8")
-        try:
-            submission = Submission(trial.path.name, str(trial.path), trial.path.read_bytes())
-            receipt = engine.grade(entry, submission, host).receipt
-        except GradeError as error:
-            return Trial(trial.role, trial.path, None, f"could not be graded: {error.what}")
-        touched = canary.read_text(encoding="utf-8") != _CANARY
-    problem = "it changed a file outside" if touched else _problem(trial, receipt)
-    return Trial(trial.role, trial.path, receipt, problem)
+    try:
+        submission = Submission(trial.path.name, str(trial.path), trial.path.read_bytes())
+        submission = intake.with_siblings(submission, entry.exercise.siblings)
+        receipt = engine.grade(entry, submission, host).receipt
+    except GradeError as error:
+        return Trial(trial.role, trial.path, None, f"could not be graded: {error.what}")
+    return Trial(trial.role, trial.path, receipt, _problem(trial, receipt))
 
 
 def _problem(trial: Trial, receipt: Receipt) -> str:

@@ -6,7 +6,6 @@ It decides nothing itself: each stage is a function of the one before.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import secrets
 import shutil
@@ -20,11 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from grader import checks, compare, intake, scoring
+from grader import checks, compare, intake, scoring, secret
 from grader.case import HIDDEN, Case, as_array
 from grader.catalog.load import Entry
 from grader.catalog.oracle import Cases
-from grader.process import Child
 from grader.receipt.build import Parts, build
 from grader.records.evidence import Evidence
 from grader.records.finding import Finding
@@ -33,10 +31,13 @@ from grader.records.receipt import Receipt
 from grader.records.submission import Submission
 from grader.records.truth import Answer, Array, Truth
 from grader.replay.client import Replayer
+from grader.sandbox import WORKDIR_PREFIX
 from grader.sandbox.client import Learner
-from grader.sandbox.host import Host
+from grader.sandbox.host import Allowance, Host
 
 OPEN_CASE = "lesson"
+# Of the clean room: starting JAX and compiling take their share on a busy machine.
+LEAST_REPLAY_CPU_S = 10
 Progress = Callable[[str], None]
 
 
@@ -55,7 +56,9 @@ def grade(
     submission: Submission,
     host: Host,
     *,
-    seed_material: bytes | None = None,
+    seed: bytes | None = None,
+    course_secret: bytes | None = None,
+    only_full: bool = False,
     progress: Progress = lambda _stage: None,
     started: float | None = None,
 ) -> Grade:
@@ -65,19 +68,24 @@ def grade(
         entry: exercise, rubric and oracle.
         submission: the learner's file.
         host: starts the confined children.
-        seed_material: fixed bytes in place of 16 random ones, to make a grade again.
+        seed: that of an earlier grade, to make it again.
+        course_secret: key under which a seed follows from the submission and the rubric; None
+            draws 16 random bytes in its place.
+        only_full: whether to run nothing where a required layer of confinement is missing.
         progress: told the name of each stage as it begins.
         started: monotonic time from which `wall_s` counts.
 
     Raises:
         ContentProblem: the course is wrong.
+        EnvironmentProblem: confinement is not full, and has to be.
         Undecided: our side could not run it.
     """
     clock = _Clock(started, progress)
     rubric_checks = checks.load(entry.rubric, entry.exercise)
-    seed = _seed(entry, submission, seed_material)
+    seed = seed or _seed(entry, submission, course_secret or secrets.token_bytes(16))
     clock.stage("running")
-    evidence, observations, truth = _measure(entry, submission, host, seed, clock)
+    room = _Room(host, only_full)
+    evidence, observations, truth = _measure(entry, submission, room, seed, clock)
     clock.stage("checking")
     findings = _judge(entry, rubric_checks, evidence, observations, truth)
     parts = Parts(
@@ -121,16 +129,21 @@ class _Clock:
         return time.monotonic() - self._started
 
 
-def _seed(entry: Entry, submission: Submission, material: bytes | None) -> bytes:
-    drawn = secrets.token_bytes(16) if material is None else material
-    digest = hashlib.sha256()
-    for part in (submission.sha256.encode(), entry.digest.encode(), drawn):
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.digest()
+def _seed(entry: Entry, submission: Submission, key: bytes) -> bytes:
+    siblings = (part for name, raw in submission.siblings for part in (name.encode(), raw))
+    return secret.seed(key, submission.sha256.encode(), entry.digest.encode(), *siblings)
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Where the children run, and whether they may with less than full confinement."""
+
+    host: Host
+    only_full: bool
 
 
 def _measure(
-    entry: Entry, submission: Submission, host: Host, seed: bytes, clock: _Clock
+    entry: Entry, submission: Submission, room: _Room, seed: bytes, clock: _Clock
 ) -> tuple[Evidence, dict[str, Observation], Truth]:
     """Run the module, replay its programs while it still exports, and work out what is right."""
     refused = intake.problem(submission)
@@ -140,9 +153,15 @@ def _measure(
         truth = Truth(cases, answers, entry.oracle.claims({}, {}))
         return Evidence(outcome=refused), {}, _with_numbers(entry, truth)
     with _workdir(submission) as folder, _workdir(None) as empty:
-        learner = Learner(host, entry.exercise, submission, folder, _load())
+        learner = Learner(room.host, entry.exercise, submission, folder, only_full=room.only_full)
         learner.start()
-        replayer = Replayer(lambda: _replay_child(host, entry, empty), entry.exercise, OPEN_CASE)
+        allowance = _replay_allowance(entry, room)
+        replayer = Replayer(
+            lambda: room.host.start("replay", empty, allowance),
+            allowance.cpu_s,
+            entry.exercise,
+            OPEN_CASE,
+        )
         try:
             replayer.start(cases)
             evidence = learner.evidence(replayer.hand)
@@ -210,34 +229,27 @@ def _judge(
     return list(findings.values())
 
 
-def _replay_child(host: Host, entry: Entry, workdir: str) -> Child:
+def _replay_allowance(entry: Entry, room: _Room) -> Allowance:
     limits = entry.exercise.limits
-    return host.start(
-        "replay",
-        workdir,
-        {"cpu_s": max(limits.cpu_s // 3, 5), "memory_bytes": limits.memory_mib << 20},
-        limits.output_mib << 20,
+    return Allowance(
+        cpu_s=max(limits.cpu_s // 2, LEAST_REPLAY_CPU_S),
+        memory_bytes=limits.memory_mib << 20,
+        output_bytes=limits.output_mib << 20,
+        only_full=room.only_full,
     )
 
 
 @contextmanager
 def _workdir(submission: Submission | None) -> Iterator[str]:
     """Give a private folder with a copy of the submission, and remove it afterwards."""
-    folder = tempfile.mkdtemp(prefix="grade-")
+    folder = tempfile.mkdtemp(prefix=WORKDIR_PREFIX)
     try:
         if submission is not None:
-            Path(folder, submission.name).write_bytes(submission.raw)
+            for name, raw in ((submission.name, submission.raw), *submission.siblings):
+                Path(folder, name).write_bytes(raw)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _load() -> float:
-    """Return how many processes compete for each core, at least 1: wall limits follow it."""
-    try:
-        return max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
-    except (AttributeError, OSError):
-        return 1.0
 
 
 def _notes(submission: Submission, evidence: Evidence) -> list[str]:

@@ -11,7 +11,8 @@ import io
 import os
 import re
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +21,7 @@ from grader.records.evidence import Outcome
 from grader.records.submission import Submission
 
 MOST_BYTES = 16 * 1024 * 1024
+MOST_SIBLING_BYTES = 1024 * 1024
 _UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Legal inside a Python string, but a file that cannot be decoded and has these is no text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]")
@@ -59,6 +61,41 @@ def read(path: str) -> Submission:
         ) from error
     # A name need not be text, but a receipt is: its bytes that are none are replaced.
     return Submission(os.fsencode(place.name).decode("utf-8", "replace"), path, raw, whole)
+
+
+def with_siblings(submission: Submission, names: Sequence[str]) -> Submission:
+    """Return the submission with those of the named files that lie beside it.
+
+    A link is not followed: it could lead to a file that is nobody's business here.
+
+    Raises:
+        UsageProblem: such a file is there and cannot be taken.
+    """
+    found = []
+    for name in names:
+        place = Path(submission.path).parent / name
+        if name == submission.name or not os.path.lexists(place):
+            continue
+        if place.is_symlink() or not place.is_file():
+            raise UsageProblem(
+                f"{_shown(str(place))} is no ordinary file",
+                next_step="put the file itself there, or take it away",
+            )
+        try:
+            with place.open("rb") as file:
+                raw = file.read(MOST_SIBLING_BYTES + 1)
+        except OSError as error:
+            raise UsageProblem(
+                f"{_shown(str(place))} cannot be read: {error.strerror}",
+                next_step="check its permissions",
+            ) from error
+        if len(raw) > MOST_SIBLING_BYTES:
+            raise UsageProblem(
+                f"{_shown(str(place))} is larger than {MOST_SIBLING_BYTES >> 20} MiB",
+                next_step="a file beside a submission may hold no more",
+            )
+        found.append((name, raw))
+    return replace(submission, siblings=tuple(found))
 
 
 def _shown(path: str) -> str:

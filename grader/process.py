@@ -8,6 +8,7 @@ same on Windows, where pipes cannot be polled.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import threading
 import time
@@ -22,7 +23,9 @@ from grader.records.evidence import Output
 TOTAL_BYTES = 64 * 1024 * 1024
 HEAD_BYTES = 16 * 1024
 TAIL_BYTES = 16 * 1024
-
+# How often the crowd on the cores is looked at, and the most that it may slow a deadline.
+LOOK_S = 0.25
+MOST_CROWDED = 32.0
 
 # What our own child ends with when an exception leaves its main function.
 BROKEN_DOWN = 70
@@ -32,6 +35,49 @@ _EXHAUSTED = ("pthread_create failed", "Resource temporarily unavailable", "can'
 def exhausted(output: str) -> bool:
     """Return whether a child said at its end that the machine gave it no more threads."""
     return any(words in output[-4000:] for words in _EXHAUSTED)
+
+
+def crowding() -> float:
+    """Return how many runnable threads there are for each core of ours, at least 1."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+        with open("/proc/loadavg", encoding="ascii") as file:
+            runnable = float(file.read().split()[3].partition("/")[0])
+    except (OSError, AttributeError, ValueError, IndexError):
+        try:
+            cores, runnable = os.cpu_count() or 1, os.getloadavg()[0]
+        except (OSError, AttributeError):
+            return 1.0
+    return min(max(runnable / cores, 1.0), MOST_CROWDED)
+
+
+class Deadline:
+    """A wall limit in seconds that passes slower while many threads want the cores.
+
+    Time in which each core is wanted by n threads counts as one n-th, so that a program gets the
+    same chance on a busy machine as on a quiet one.
+    """
+
+    def __init__(self, seconds: float, crowd: Callable[[], float] = crowding) -> None:
+        self._seconds = seconds
+        self._crowd = crowd
+        self._spent = 0.0
+        self._at = time.monotonic()
+
+    def extend(self, seconds: float) -> None:
+        """Allow some more."""
+        self._seconds = max(self._seconds, self.spent()) + seconds
+
+    def spent(self) -> float:
+        """Return the seconds that count so far."""
+        now = time.monotonic()
+        self._spent += (now - self._at) / self._crowd()
+        self._at = now
+        return self._spent
+
+    def left(self) -> float:
+        """Return the seconds that are left, never negative."""
+        return max(self._seconds - self.spent(), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +95,9 @@ class Handle(Protocol):
 
     def kill(self) -> None:
         """End the child and all that it started; no error when it is gone already."""
+
+    def remind(self) -> None:
+        """Send the child SIGALRM where there is such a thing: its wall seconds are used up."""
 
     def wait(self, timeout_s: float) -> Exit | None:
         """Return how the child ended, None when it still runs after `timeout_s`."""
@@ -122,20 +171,28 @@ class Child:
             self._stdin.write(wire.pack(message))
             self._stdin.flush()
 
-    def receive(self, deadline: float) -> dict[str, Any] | None:
+    def receive(self, deadline: Deadline) -> dict[str, Any] | None:
         """Return the next frame, None when no more will come.
 
         Raises:
-            TimeoutError: the monotonic clock passed `deadline` first.
+            TimeoutError: nothing is left of the deadline.
             WireProblem: the child wrote something that is no frame.
         """
-        try:
-            item = self._queue.get(timeout=max(deadline - time.monotonic(), 0.0))
-        except queue.Empty:
-            raise TimeoutError from None
-        if isinstance(item, WireProblem):
-            raise item
-        return item
+        while True:
+            left = deadline.left()
+            try:
+                item = self._queue.get(timeout=min(left, LOOK_S))
+            except queue.Empty:
+                if left:
+                    continue
+                raise TimeoutError from None
+            if isinstance(item, WireProblem):
+                raise item
+            return item
+
+    def remind(self) -> None:
+        """Tell the child that its wall seconds are used up."""
+        self._handle.remind()
 
     def kill(self) -> None:
         """End the child at once."""

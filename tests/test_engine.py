@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from grader.catalog.load import Entry, entry
 from grader.errors import Undecided
 from grader.process import Child
 from grader.records.finding import VerdictKind
-from grader.sandbox.host import ForkServer, Host, SpawnHost
+from grader.sandbox.host import Allowance, ForkServer, Host, SpawnHost
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions" / "distributed-03"
@@ -30,15 +29,16 @@ class Failing:
     def __init__(self, inner: Host, entry_name: str, good: int = 0) -> None:
         self._inner, self._entry, self._good = inner, entry_name, good
 
-    def start(
-        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
-    ) -> Child:
-        child = self._inner.start(entry, workdir, limits, output_limit)
+    def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
+        child = self._inner.start(entry, workdir, allowance)
         if entry == self._entry:
             self._good -= 1
             if self._good < 0:
                 child.kill()
         return child
+
+    def alive(self) -> bool:
+        return self._inner.alive()
 
     def close(self) -> None:
         self._inner.close()
@@ -93,7 +93,7 @@ def test_one_seed_gives_one_digest_and_another_gives_another(exercise: Entry) ->
     submission = intake.read(str(SOLUTIONS / "accepted" / "starter_filled.py"))
     try:
         digests = [
-            engine.grade(exercise, submission, host, seed_material=seed).receipt.evidence_digest
+            engine.grade(exercise, submission, host, seed=seed).receipt.evidence_digest
             for seed in (b"one", b"one", b"two")
         ]
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from grader import process, wire
 from grader.errors import WireProblem
-from grader.process import Child, Exit, OutputBuffer
+from grader.process import MOST_CROWDED, Child, Deadline, Exit, OutputBuffer, crowding
 
 LIMIT = 1 << 20
 LONG_S = 60.0
@@ -22,6 +22,7 @@ class FakeHandle:
 
     def __init__(self, ended: Exit | None = None) -> None:
         self.kills = 0
+        self.reminders = 0
         self.waits: list[float] = []
         self._ended = ended
         self.killed = threading.Event()
@@ -30,6 +31,9 @@ class FakeHandle:
         self.kills += 1
         self._ended = self._ended or Exit(None, 9)
         self.killed.set()
+
+    def remind(self) -> None:
+        self.reminders += 1
 
     def wait(self, timeout_s: float) -> Exit | None:
         self.waits.append(timeout_s)
@@ -77,8 +81,12 @@ def fake() -> Iterator[FakeProcess]:
     made.child.finish()
 
 
-def soon() -> float:
-    return time.monotonic() + LONG_S
+def soon() -> Deadline:
+    return Deadline(LONG_S, alone)
+
+
+def alone() -> float:
+    return 1.0
 
 
 # ------------------------------------------------------------------------------------------ frames
@@ -113,14 +121,14 @@ def test_sending_to_a_child_that_is_gone_is_no_error(fake: FakeProcess) -> None:
 
 def test_no_frame_before_the_deadline_is_a_timeout(fake: FakeProcess) -> None:
     with pytest.raises(TimeoutError):
-        fake.child.receive(time.monotonic())
+        fake.child.receive(Deadline(0.05, alone))
     with pytest.raises(TimeoutError):
-        fake.child.receive(time.monotonic() - 5)
+        fake.child.receive(Deadline(-5, alone))
 
 
 def test_a_timeout_loses_no_frame(fake: FakeProcess) -> None:
     with pytest.raises(TimeoutError):
-        fake.child.receive(time.monotonic())
+        fake.child.receive(Deadline(0, alone))
     fake.write(wire.pack({"n": 1}))
     assert fake.child.receive(soon()) == {"n": 1}
 
@@ -311,3 +319,28 @@ def test_a_message_that_is_too_large_is_told_to_the_caller(fake: FakeProcess) ->
     message: dict[str, Any] = {"blob": "x" * wire.FRAME_BYTES}
     with pytest.raises(WireProblem):
         fake.child.send(message)
+
+
+# ---------------------------------------------------------------------------------------- deadlines
+
+
+def test_a_deadline_passes_slower_while_many_want_the_cores() -> None:
+    quiet, busy = Deadline(60, alone), Deadline(60, lambda: 1000.0)
+    time.sleep(0.05)
+    assert quiet.spent() >= 0.05 > 100 * busy.spent() > 0
+
+
+def test_a_deadline_that_has_passed_has_nothing_left_and_can_be_extended() -> None:
+    deadline = Deadline(0, alone)
+    assert deadline.left() == 0
+    deadline.extend(60)
+    assert 59 < deadline.left() <= 60
+
+
+def test_the_crowd_on_the_cores_is_at_least_one_and_bounded() -> None:
+    assert 1 <= crowding() <= MOST_CROWDED
+
+
+def test_a_reminder_reaches_the_process(fake: FakeProcess) -> None:
+    fake.child.remind()
+    assert fake.handle.reminders == 1

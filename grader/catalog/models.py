@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from grader.records.base import Record
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z]*-[0-9]{2}$")]
 Points = Annotated[int, Field(ge=0)]
+_TAKEN = sys.stdlib_module_names | {
+    *("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "flatbuffers", "orbax"),
+    *("grader", "submission"),
+}
+
+
+def _shadows_nothing(name: str) -> str:
+    module = name.partition(".")[0]
+    if name.endswith((".py", ".pyc", ".so")) and module in _TAKEN:
+        raise ValueError(f"{name} has the name of the module {module}, which it may not stand for")
+    return name
+
+
+Sibling = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}$"),
+    AfterValidator(_shadows_nothing),
+]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]*$")]
 
 
@@ -44,6 +63,7 @@ class Limits(Content):
     wall_s: int = Field(default=60, ge=1, le=3600)
     memory_mib: int = Field(default=3072, ge=1536)
     output_mib: int = Field(default=4, ge=1, le=64)
+    scratch_mib: int = Field(default=16, ge=0, le=1024)
 
 
 class Separate(Content):
@@ -55,7 +75,10 @@ class Separate(Content):
 
 
 class Exercise(Content):
-    """What a learner sees, as data; the prompt and the starter stand beside it."""
+    """What a learner sees, as data; the prompt and the starter stand beside it.
+
+    `siblings` names the files beside a submission that it may import or read.
+    """
 
     id: Identifier
     title: str
@@ -64,6 +87,7 @@ class Exercise(Content):
     minutes: int
     programs: tuple[Program, ...]
     claims: tuple[str, ...]
+    siblings: tuple[Sibling, ...] = ()
     separate: Separate = Separate()
     limits: Limits = Limits()
 

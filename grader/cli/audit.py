@@ -9,7 +9,7 @@ import click
 
 from grader.catalog import course as courses
 from grader.catalog.load import entry as load
-from grader.cli import options
+from grader.cli import early, options
 from grader.sandbox import cache
 from grader.sandbox.host import open_host
 
@@ -38,7 +38,7 @@ def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
         place = cache.usable(folder) if folder else None
         result = auditing.audit(
             entry,
-            lambda place=place: open_host(found.secrets(), place),  # type: ignore[misc]
+            lambda place=place: open_host(early.forbidden(found), place),  # type: ignore[misc]
             jobs or os.cpu_count() or 1,
             _say_trial,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,15 @@ import click
 
 from grader import __version__
 from grader.catalog import course as courses
-from grader.cli import options
+from grader.catalog.models import Limits
+from grader.cli import early, options
 from grader.errors import GradeError, WireProblem
+from grader.process import Deadline
 from grader.records.evidence import confinement_level
 from grader.sandbox import cache
-from grader.sandbox.host import DEVICES, fork_is_safe, open_host
+from grader.sandbox.host import DEVICES, Allowance, fork_is_safe, open_host
+
+ALLOWANCE = Allowance(20, Limits().memory_mib << 20, 1 << 20, Limits().scratch_mib << 20)
 
 
 @click.command("doctor")
@@ -41,13 +44,12 @@ def command(course: str | None) -> int:
 
 def _try_child(found: courses.Course) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the first frames of a real confined child, and what it printed."""
-    host = open_host(found.secrets(), None)
+    host = open_host(early.forbidden(found), None)
     frames: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         try:
-            limits = {"cpu_s": 20, "memory_bytes": 3 << 30}
-            child = host.start("learner", folder, limits, 1 << 20)
-            deadline = time.monotonic() + 60
+            child = host.start("learner", folder, ALLOWANCE)
+            deadline = Deadline(60)
             while "ready" not in frames:
                 frame = child.receive(deadline)
                 if frame is None:

@@ -6,11 +6,13 @@ read in full by the command, which takes the host that was started or has it end
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader import secret
 from grader.catalog import course as courses
 from grader.errors import GradeError
 from grader.sandbox import cache
@@ -26,7 +28,7 @@ def start(args: Sequence[str]) -> None:
 
     Effects: starts a process. `take` or `discard` must follow.
     """
-    if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(os.path.isfile, args[1:])):
+    if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(os.path.exists, args[1:])):
         return
     if any(arg == "--help" or arg.startswith("--course") for arg in args):
         return
@@ -63,8 +65,16 @@ def discard() -> None:
         _started.pop()[1].close()
 
 
+def forbidden(found: courses.Course) -> list[str]:
+    """Return the folders that no child may read: the course's data and the keys."""
+    folders = found.secrets()
+    with contextlib.suppress(RuntimeError):  # no home directory, so no keys in it
+        folders.append(str(secret.home()))
+    return folders
+
+
 def _key(found: courses.Course, place: Path | None) -> _Key:
-    return tuple(found.secrets()), cache.usable(place) if place else None
+    return tuple(forbidden(found)), cache.usable(place) if place else None
 
 
 def _open(key: _Key) -> tuple[_Key, Host]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from grader import intake
+from grader import intake, secret
 from grader.catalog import course as courses
 from grader.cli import early, options
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from grader.catalog.load import Entry
     from grader.engine import Grade
     from grader.receipt.store import Written
-    from grader.records.receipt import Receipt
+    from grader.records.receipt import InstructorRecord, Receipt, SeedSource
     from grader.records.submission import Submission
 
 _RENDERED: tuple[Literal["md", "html"], ...] = ("md", "html")
@@ -33,51 +35,136 @@ class _Grade(click.Command):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return what stands after the exercise in the usage line."""
-        return ["FILE", "[OPTIONS]"]
+        return ["FILE...", "[OPTIONS]"]
 
 
 @click.command("grade", cls=_Grade)
 @click.argument("exercise")
-@click.argument("file")
-@click.option("--out", default="receipts", metavar="DIR", help="Where receipts go.")
-@click.option("--no-receipt", is_flag=True, help="Show the verdict, write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the JSON receipt alone on stdout.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--seed", metavar="HEX", help="Make a grade again: 2 to 64 hexadecimal digits, an even number."
+    "--out", metavar="DIR", help="Where receipts go (receipts), or a class's results (results)."
 )
+@options.require_confinement
 @click.option("--no-cache", is_flag=True, help="Do without the cache of compiled programs.")
-@click.option("--timings", is_flag=True, help="Say on stderr where the time went.")
 @options.course
-@click.pass_context
-def command(
-    ctx: click.Context,
-    exercise: str,
-    file: str,
-    out: str,
-    no_receipt: bool,
-    as_json: bool,
-    seed: str | None,
-    no_cache: bool,
-    timings: bool,
-    course: str | None,
-) -> int:
-    """Grade FILE as a solution of EXERCISE.
+@click.option("--no-receipt", is_flag=True, help="One file: show the verdict, write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One file: print the JSON receipt alone.")
+@click.option(
+    "--seed",
+    metavar="HEX",
+    help="One file: make a grade again; 2 to 64 hexadecimal digits, an even number.",
+)
+@click.option("--instructor", is_flag=True, help="One file: write the seed of this grade too.")
+@click.option("--timings", is_flag=True, help="One file: say on stderr where the time went.")
+@click.option("--source", metavar="LAYOUT", help="A class: take the files to be laid out so.")
+@click.option("--roster", metavar="CSV", help="A class: who is in it, with names and ids.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="A class: how many at a time (cores).")
+@click.option("--quiet", is_flag=True, help="A class: show no progress.")
+@click.option("--anonymize", is_flag=True, help="A class: pseudonyms in report and gradebook.")
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    help="A class: where it is graded.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="A class: of the Dask cluster.")
+def command(exercise: str, files: tuple[str, ...], **asked: Any) -> int:
+    """Grade FILE as a solution of EXERCISE; a folder, an archive or several paths are a class.
 
     Example: grade distributed-03 my_solution.py
+
+    Example: grade distributed-03 submissions.zip --roster students.csv
     """
-    material = _material(seed)
-    submission = intake.read(file)
-    found = courses.find(course)
+    found = courses.find(asked["course"])
+    many = _is_class(files, asked)
+    _refuse_misplaced(asked, _OF_ONE if many else _OF_CLASS, many)
     if exercise not in found.ids():
+        if not many:
+            intake.read(files[0])
         _complain_about(found, exercise)
-    place = None if no_cache else early.cache_place(found, exercise)
+    return _class(found, exercise, files, asked) if many else _one(found, exercise, files[0], asked)
+
+
+# What makes no sense for the other kind of grading; by parameter, the option and its idle value.
+_OF_ONE = {
+    "no_receipt": ("--no-receipt", False),
+    "as_json": ("--json", False),
+    "seed": ("--seed", None),
+    "instructor": ("--instructor", False),
+    "timings": ("--timings", False),
+}
+_OF_CLASS = {
+    "jobs": ("--jobs", None),
+    "quiet": ("--quiet", False),
+    "anonymize": ("--anonymize", False),
+    "executor": ("--executor", "local"),
+    "scheduler": ("--scheduler", None),
+}
+
+
+def _is_class(files: tuple[str, ...], asked: Mapping[str, Any]) -> bool:
+    if len(files) > 1 or asked["source"] or asked["roster"]:
+        return True
+    return os.path.isdir(files[0]) or files[0].lower().endswith(".zip")
+
+
+def _refuse_misplaced(
+    asked: Mapping[str, Any], other: Mapping[str, tuple[str, object]], many: bool
+) -> None:
+    for name, (option, idle) in other.items():
+        if asked[name] != idle:
+            kind, words = ("a class", "one file") if many else ("one file", "a class")
+            raise UsageProblem(
+                f"{option} is for {words}, and this is {kind}", next_step=f"leave {option} out"
+            )
+
+
+def _class(
+    found: courses.Course, exercise: str, files: tuple[str, ...], asked: Mapping[str, Any]
+) -> int:
+    from grader.cli import bulk
+
+    order = bulk.Order(
+        paths=files,
+        out=asked["out"] or "results",
+        source=asked["source"],
+        roster=asked["roster"],
+        jobs=asked["jobs"] or bulk.default_jobs(),
+        quiet=asked["quiet"],
+        # Nobody looks at each file of a class before it runs.
+        only_full=asked["require_confinement"] != "auto",
+        cache=not asked["no_cache"],
+        anonymous=asked["anonymize"],
+        executor=asked["executor"],
+        scheduler=asked["scheduler"],
+    )
+    return bulk.grade_many(found, exercise, order)
+
+
+def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, Any]) -> int:
+    given = _given(asked["seed"])
+    if asked["instructor"] and asked["no_receipt"]:
+        raise UsageProblem(
+            "--instructor writes a record, and --no-receipt writes nothing",
+            next_step="leave one of them out",
+        )
+    submission = intake.read(file)
+    place = None if asked["no_cache"] else early.cache_place(found, exercise)
     host = early.take(found, place)
     try:
-        result, entry = _grade(host, found, exercise, submission, material, no_receipt)
-        trouble = _deliver(result, entry, submission, out, no_receipt, as_json)
+        wanted = _Wanted(
+            seed=given,
+            course_secret=None if given else secret.read(),
+            only_full=asked["require_confinement"] == "full",
+            receipts=not asked["no_receipt"],
+        )
+        result, entry = _grade(host, found, exercise, submission, wanted)
+        record = _record(result, wanted) if asked["instructor"] else None
+        out = Path(asked["out"] or "receipts") if wanted.receipts else None
+        trouble = _deliver(result, record, entry, submission, out, asked["as_json"])
     finally:
         host.close()
-    if timings:
+    if asked["timings"]:
         _say_timings(result)
     if place is not None and not cache.state(place) and result.receipt.verdict != "undecided":
         _warm(entry, place)
@@ -86,7 +173,17 @@ def command(
     return EXIT_CODES[result.receipt.verdict]
 
 
-def _material(seed: str | None) -> bytes | None:
+@dataclass(frozen=True)
+class _Wanted:
+    """How to grade: with which seed or secret, confined how, and whether to write receipts."""
+
+    seed: bytes | None
+    course_secret: bytes | None
+    only_full: bool
+    receipts: bool
+
+
+def _given(seed: str | None) -> bytes | None:
     if seed is None:
         return None
     try:
@@ -112,8 +209,7 @@ def _grade(
     found: courses.Course,
     exercise: str,
     submission: Submission,
-    material: bytes | None,
-    no_receipt: bool,
+    wanted: _Wanted,
 ) -> tuple[Grade, Entry]:
     from grader import engine
     from grader.catalog.load import entry as load
@@ -122,10 +218,35 @@ def _grade(
 
     with spinner(make_console(stderr=True), f"grading {submission.name}"):
         entry = load(found, exercise)
-        if not no_receipt:
+        submission = intake.with_siblings(submission, entry.exercise.siblings)
+        if wanted.receipts:
             _prepare(entry)
-        result = engine.grade(entry, submission, host, seed_material=material, started=STARTED)
+        result = engine.grade(
+            entry,
+            submission,
+            host,
+            seed=wanted.seed,
+            course_secret=wanted.course_secret,
+            only_full=wanted.only_full,
+            started=STARTED,
+        )
     return result, entry
+
+
+def _record(result: Grade, wanted: _Wanted) -> InstructorRecord:
+    from grader.records.receipt import InstructorRecord
+
+    receipt = result.receipt
+    source: SeedSource = "course secret" if wanted.course_secret else "drawn for this grade"
+    return InstructorRecord(
+        exercise=receipt.exercise,
+        submission=receipt.submission,
+        rubric_sha256=receipt.environment.rubric_sha256,
+        seed=result.seed.hex(),
+        seed_source="given with --seed" if wanted.seed else source,
+        evidence_digest=receipt.evidence_digest,
+        created_at=receipt.created_at,
+    )
 
 
 def _prepare(entry: Entry) -> None:
@@ -133,21 +254,22 @@ def _prepare(entry: Entry) -> None:
     from grader.receipt import render
 
     for form in _RENDERED:
-        render.prepare(form, entry.course.templates, _compiled_templates())
+        render.prepare(form, entry.course.templates, compiled_templates())
 
 
 @functools.cache
-def _compiled_templates() -> Path | None:
+def compiled_templates() -> Path | None:
+    """Return a folder of our own for compiled templates, None where there is none."""
     # Read back as code in this very process, so it must be a folder of our own.
     return cache.private("templates")
 
 
 def _deliver(
     result: Grade,
+    record: InstructorRecord | None,
     entry: Entry,
     submission: Submission,
-    out: str,
-    no_receipt: bool,
+    out: Path | None,
     as_json: bool,
 ) -> GradeError | None:
     """Show the verdict and write the receipts; a folder that cannot be written is told last."""
@@ -156,9 +278,10 @@ def _deliver(
 
     written: Written | None = None
     trouble: GradeError | None = None
-    if not no_receipt:
+    if out is not None:
         try:
-            written = _write(result.receipt, entry, submission, Path(out))
+            origin = os.path.realpath(submission.path)
+            written = _write(result.receipt, record, entry, origin, out)
         except EnvironmentProblem as problem:
             trouble = problem
     if as_json:
@@ -167,15 +290,19 @@ def _deliver(
     return trouble
 
 
-def _write(receipt: Receipt, entry: Entry, submission: Submission, out: Path) -> Written:
+def _write(
+    receipt: Receipt, record: InstructorRecord | None, entry: Entry, origin: str, out: Path
+) -> Written:
     from grader.receipt.render import render
     from grader.receipt.store import write
 
     templates = entry.course.templates
     forms = {"json": render(receipt, "json", templates)}
     for form in _RENDERED:
-        forms[form] = render(receipt, form, templates, cache=_compiled_templates())
-    return write(receipt, out, forms, origin=os.path.realpath(submission.path))
+        forms[form] = render(receipt, form, templates, cache=compiled_templates())
+    if record is not None:
+        forms["instructor.json"] = record.model_dump_json(indent=2) + "\n"
+    return write(receipt, out, forms, origin=origin)
 
 
 def _say_timings(result: Grade) -> None:

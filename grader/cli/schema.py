@@ -8,14 +8,16 @@ import click
 
 
 @click.command("schema")
-@click.argument("record", type=click.Choice(["receipt"]), metavar="RECORD")
+@click.argument("record", type=click.Choice(["receipt", "instructor"]), metavar="RECORD")
 def command(record: str) -> None:
     """Print the JSON Schema of RECORD, made from the record itself.
 
     Example: grade schema receipt
     """
-    from grader.records.receipt import Receipt
+    from pydantic import BaseModel
 
-    models = {"receipt": Receipt}
+    from grader.records.receipt import InstructorRecord, Receipt
+
+    models: dict[str, type[BaseModel]] = {"receipt": Receipt, "instructor": InstructorRecord}
     schema = models[record].model_json_schema()
     click.echo(json.dumps(schema, indent=2, ensure_ascii=False, sort_keys=False))

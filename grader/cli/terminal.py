@@ -225,7 +225,8 @@ class _Printer:
         if written is None:
             return
         self.gap()
-        paths = [path for path in (written.html, written.md, written.json) if path is not None]
+        forms = (written.html, written.md, written.json, written.instructor)
+        paths = [path for path in forms if path is not None]
         for number, path in enumerate(paths):
             # Unwrapped, so that a long path can still be copied or clicked.
             shown = f"{'' if number else 'receipt':<9}{path}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ def build(parts: Parts) -> Receipt:
             sha256=parts.submission.sha256,
             size_bytes=parts.submission.size_bytes,
             format=parts.submission.format,
+            siblings=_digests(parts.submission),
         ),
         separate=_separate(parts),
         environment=_environment(parts),
@@ -95,6 +97,7 @@ def build(parts: Parts) -> Receipt:
         evidence_digest=evidence_digest(
             exercise=parts.exercise.id,
             submission_sha256=parts.submission.sha256,
+            siblings=_digests(parts.submission),
             rubric_sha256=parts.rubric_sha256,
             seed_sha256=parts.seed_sha256,
             outcome=outcome.kind,
@@ -105,6 +108,10 @@ def build(parts: Parts) -> Receipt:
         created_at=parts.created_at,
         wall_s=parts.wall_s,
     )
+
+
+def _digests(submission: Submission) -> dict[str, str]:
+    return {name: hashlib.sha256(raw).hexdigest() for name, raw in submission.siblings}
 
 
 def _environment(parts: Parts) -> Environment:

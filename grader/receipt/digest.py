@@ -20,6 +20,7 @@ def evidence_digest(
     *,
     exercise: str,
     submission_sha256: str,
+    siblings: dict[str, str],
     rubric_sha256: str,
     seed_sha256: str,
     outcome: str,
@@ -54,5 +55,7 @@ def evidence_digest(
             for row in compiled.rows
         ],
     }
+    if siblings:
+        facts["siblings"] = siblings
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

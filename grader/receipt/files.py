@@ -5,8 +5,10 @@ It knows nothing about receipts, and overwrites only what its caller names as a 
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +50,18 @@ def staged(texts: Mapping[Path, str]) -> Iterator[list[Move]]:
         for source, _ in moves:
             with suppress(OSError):
                 source.unlink(missing_ok=True)
+
+
+def read_ordinary(path: Path) -> bytes:
+    """Return the content of an ordinary file; a pipe in its place would block for ever.
+
+    Raises: OSError, also for anything that is no ordinary file.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, f"{path.name} is no ordinary file")
+        return file.read()
 
 
 def move_all(moves: Sequence[Move]) -> None:

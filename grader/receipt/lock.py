@@ -5,9 +5,11 @@ It never waits without bound, and never trusts a lock whose holder is gone.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -72,7 +74,10 @@ def _take(path: Path, token: str) -> bool:
 
 def _is_left_behind(path: Path, stale_s: float) -> bool:
     try:
-        age_s = time.time() - path.stat().st_mtime
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EEXIST, f"{path.name} there is no ordinary file; take it away")
+        age_s = time.time() - found.st_mtime
         holder = path.read_text(encoding="utf-8", errors="replace").split()
     except FileNotFoundError:
         return False

@@ -30,7 +30,9 @@ def safe_stem(name: str) -> str:
 
 def stem_of(file_name: str) -> str:
     """Return the safe stem of a submission's file name: the name without its last ending."""
-    return safe_stem(file_name.rsplit(".", 1)[0] or file_name)
+    stem = safe_stem(file_name.rsplit(".", 1)[0] or file_name)
+    # Those are the endings of other forms of a receipt.
+    return re.sub(r"(?i)\.(instructor|dsse)$", r"-\1", stem)
 
 
 def owner_of(file_name: str, origin: str) -> str:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import EnvironmentProblem
-from grader.receipt.files import made, move_all, staged
+from grader.receipt.files import made, move_all, read_ordinary, staged
 from grader.receipt.lock import LockTimeout, Patience, folder_lock
 from grader.receipt.naming import candidates, moment, owner_of, safe_stem, stem_of
 from grader.records.receipt import Receipt
 
-_ENDINGS = ("json", "md", "html", "txt", "dsse.json")
+_ENDINGS = ("json", "md", "html", "txt", "dsse.json", "instructor.json")
 _DECIDED = ("passed", "failed", "error")
 # A leading dot, which no stem can have, keeps it apart from the receipt of a file `index.py`.
 _INDEX = ".index.json"
@@ -33,6 +33,7 @@ class Written:
     md: Path | None
     html: Path | None
     message: str
+    instructor: Path | None = None
 
 
 def write(
@@ -91,7 +92,13 @@ def _written(place: Path, forms: Mapping[str, str], message: str) -> Written:
     def path(ending: str) -> Path | None:
         return _with_ending(place, ending) if ending in forms else None
 
-    return Written(json=path("json"), md=path("md"), html=path("html"), message=message)
+    return Written(
+        json=path("json"),
+        md=path("md"),
+        html=path("html"),
+        instructor=path("instructor.json"),
+        message=message,
+    )
 
 
 def _with_ending(place: Path, ending: str) -> Path:
@@ -143,7 +150,7 @@ def _free(history: Path, stem: str, created_at: str) -> Path:
 def _read_json(path: Path) -> dict[str, Any]:
     """Return the object in `path`; an empty one where it is missing or cannot be read."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_ordinary(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

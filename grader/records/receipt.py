@@ -22,12 +22,13 @@ class OutcomePart(Record):
 
 
 class SubmissionPart(Record):
-    """Which file was graded: SHA-256 over the raw bytes."""
+    """Which file was graded: SHA-256 over the raw bytes, and over those of its siblings by name."""
 
     name: str
     sha256: str
     size_bytes: int
     format: Literal["py", "ipynb", "other"]
+    siblings: dict[str, str] = {}
 
 
 class Checkpoint(Record):
@@ -189,6 +190,22 @@ class Receipt(Record):
     evidence_digest: str
     created_at: str
     wall_s: float
+
+
+SeedSource = Literal["course secret", "drawn for this grade", "given with --seed"]
+
+
+class InstructorRecord(Record):
+    """What only an instructor may see of a grade: with the seed, in hex, it can be made again."""
+
+    schema_version: Literal[1] = 1
+    exercise: str
+    submission: SubmissionPart
+    rubric_sha256: str
+    seed: str
+    seed_source: SeedSource
+    evidence_digest: str
+    created_at: str
 
 
 def as_json_value(value: object) -> JsonValue:

@@ -16,12 +16,14 @@ class Submission:
 
     `name` is the last path component; `path` is what was typed, for messages only. Of a file too
     large to grade `raw` holds the beginning alone, and `whole` its size and hex SHA-256.
+    `siblings` are the files beside it that the exercise allows, by name.
     """
 
     name: str
     path: str
     raw: bytes
     whole: tuple[int, str] | None = None
+    siblings: tuple[tuple[str, bytes], ...] = ()
 
     @cached_property
     def sha256(self) -> str:

@@ -7,7 +7,6 @@ and the next program gets a new child.
 from __future__ import annotations
 
 import base64
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -15,12 +14,13 @@ from typing import Any, cast
 from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import WireProblem
-from grader.process import BROKEN_DOWN, Child, Exit, exhausted
+from grader.process import BROKEN_DOWN, Child, Deadline, Exit, exhausted
 from grader.records.evidence import Program
 from grader.records.observation import Collective, Fate, Observation, Replay
 from grader.records.truth import Array
 
 PROGRAM_S = 40.0
+NEAR_LIMIT_S = 0.5
 # By number: the names do not exist on Windows, nor do the signals.
 SIGKILL, SIGXCPU = 9, 24
 Cases = Mapping[str, Mapping[str, list[Array]]]
@@ -30,8 +30,9 @@ Launch = Callable[[], Child]
 class Replayer:
     """The clean room as the coordinator sees it; programs may be handed in one at a time."""
 
-    def __init__(self, launch: Launch, exercise: Exercise, timed: str) -> None:
+    def __init__(self, launch: Launch, cpu_s: int, exercise: Exercise, timed: str) -> None:
         self._launch = launch
+        self._cpu_s = cpu_s
         self._exercise = exercise
         self._timed = timed
         self._child: Child | None = None
@@ -127,7 +128,7 @@ class Replayer:
     def _observe(self, child: Child, program: Program) -> tuple[Observation, bool]:
         """Return what was seen of one program, and whether the child still lives."""
         seen = Observation(program.name, "undecided", "the clean room gave no answer")
-        deadline = time.monotonic() + PROGRAM_S
+        deadline = Deadline(PROGRAM_S)
         started = False
         try:
             while (frame := child.receive(deadline)) is not None:
@@ -148,11 +149,11 @@ class Replayer:
         ended = child.finish()
         # The frame that says so came before an earlier program's, where there was one.
         began = started or bool(self.observations)
-        return _ended(seen, ended, child.output.result().text, began), False
+        return _ended(seen, ended, child.output.result().text, began, self._cpu_s), False
 
     def _replay_again(self, child: Child, name: str, case: str) -> bool:
         """Take in one further replay; returns False when the child is no more."""
-        deadline = time.monotonic() + PROGRAM_S
+        deadline = Deadline(PROGRAM_S)
         try:
             while (frame := child.receive(deadline)) is not None:
                 if frame.get("name") == name and frame.get("case") == case:
@@ -218,7 +219,9 @@ def _lost(seen: Observation, fate: str, reason: str) -> Observation:
     return replace(seen, fate=cast(Fate, fate), reason=reason)
 
 
-def _ended(seen: Observation, ended: Exit | None, text: str, began: bool) -> Observation:
+def _ended(
+    seen: Observation, ended: Exit | None, text: str, began: bool, cpu_s: int
+) -> Observation:
     """Return the observation of a program whose child died."""
     if "rendezvous" in text and "timeout" in text.lower():
         return _lost(seen, "deadlock", "")
@@ -230,7 +233,14 @@ def _ended(seen: Observation, ended: Exit | None, text: str, began: bool) -> Obs
         last = text.strip().splitlines()[-1:] or ["no word"]
         return _lost(seen, "undecided", f"the clean room broke down: {last[0][:300]}")
     if ended is not None and ended.signal is not None:
-        if ended.signal == SIGXCPU or (ended.signal == SIGKILL and ended.cpu_s > 3):
+        over = ended.signal == SIGKILL and ended.cpu_s >= cpu_s - NEAR_LIMIT_S
+        if ended.signal == SIGXCPU or over:
             return _lost(seen, "cpu_limit", "")
+        if ended.signal == SIGKILL:
+            # No program can do that: memory and CPU end otherwise, and nobody else may signal it.
+            return _lost(seen, "undecided", "the clean room was ended from outside")
         return _lost(seen, "crashed", f"signal {ended.signal}")
-    return _lost(seen, "crashed", f"exit code {ended.code}" if ended else "")
+    if ended is None:
+        # Nobody could tell how it ended: whoever starts the children is gone.
+        return _lost(seen, "undecided", "the process that starts the clean room ended")
+    return _lost(seen, "crashed", f"exit code {ended.code}")

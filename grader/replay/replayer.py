@@ -57,10 +57,7 @@ class Replayer:
 
     def load(self, name: str, blob: bytes, arguments: list[dict[str, Any]]) -> dict[str, Any]:
         """Compile a program for inputs stored as the lesson stores them; returns what it is."""
-        exported = _deserialize(blob)
-        asked = requested.read(exported.mlir_module())
-        if asked.refused:
-            raise Refused(f"it calls {asked.refused[0][:80]}, which is not plain XLA")
+        exported, asked = admitted(blob)
         wide = any(str(a.dtype) in WIDE for a in (*exported.in_avals, *exported.out_avals))
         _fits(exported, arguments)
         mesh = _mesh(exported)
@@ -112,6 +109,16 @@ class Replayer:
             return jax.block_until_ready(out)
 
 
+def admitted(blob: bytes) -> tuple[Any, requested.Asked]:
+    """Return an exported program that may be compiled, and what it asks for.
+
+    Raises:
+        Refused: it cannot be read, or the clean room does not run it.
+    """
+    exported = _deserialize(blob)
+    return exported, _asked(exported)
+
+
 def _deserialize(blob: bytes) -> Any:
     try:
         exported = jax.export.deserialize(bytearray(blob))
@@ -119,9 +126,22 @@ def _deserialize(blob: bytes) -> Any:
         raise Refused(f"its export cannot be read ({type(error).__name__})") from error
     if len(exported.out_avals) != 1:
         raise Refused(f"it returns {len(exported.out_avals)} arrays, not one")
+    if not all(type(n) is int for aval in exported.out_avals for n in aval.shape):
+        raise Refused("the shape of its result is not fixed")
     if exported.nr_devices not in (1, 4):
         raise Refused(f"it was built for {exported.nr_devices} devices, not four")
     return exported
+
+
+def _asked(exported: Any) -> requested.Asked:
+    """Return what a program asks for, before anything of it is compiled."""
+    try:
+        asked = requested.read(exported)
+    except Exception as error:
+        raise Refused(f"its program cannot be read ({type(error).__name__})") from error
+    if asked.refused:
+        raise Refused(asked.refused)
+    return asked
 
 
 def _fits(exported: Any, arguments: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Read what a program asks for in StableHLO: its collectives and its custom calls.
+"""Read what a program asks for in StableHLO: its collectives, and whether it only computes.
 
 Operations are walked as MLIR objects; the text is never searched, because names lie.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.records.observation import Collective
+from grader.replay import harmless
 
 _OPS = {
     "stablehlo.all_reduce": "all-reduce",
@@ -21,65 +22,55 @@ _OPS = {
     "stablehlo.all_to_all": "all-to-all",
     "stablehlo.collective_permute": "collective-permute",
     "stablehlo.collective_broadcast": "collective-broadcast",
-    "sdy.all_gather": "all-gather",
-    "sdy.all_reduce": "all-reduce",
-    "sdy.reduce_scatter": "reduce-scatter",
-    "sdy.all_to_all": "all-to-all",
-    "sdy.collective_permute": "collective-permute",
 }
-OPERATIONS = 100_000
-DEPTH = 100
-# What sharding itself lowers to, and LAPACK, which stays inside the process.
-_CALLS = re.compile(
-    r"(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
-    r"|xla\.sdy\.\w+|shape_assertion|lapack_\w+|mhlo\.topk|ApproxTopK|stablehlo\.\w+)"
-)
-# Free text that XLA prints into its modules as it is: only what JAX's own lowerings write there.
-_FREE_TEXT = "frontend_attributes"
-_OWN_TEXT = re.compile(r'mhlo\.frontend_attributes = \{num_batch_dims = "\d+"\}')
 _ELEMENT = re.compile(r"^tensor<((?:\d+x)*)([a-z]\w*)>$")
 _NAMES = {"i1": "pred", "i8": "s8", "i16": "s16", "i32": "s32", "i64": "s64"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a program asks for, custom calls that are not allowed, and its element types."""
+    """What a program asks for, why it may not run (empty where it may), and its element types."""
 
     collectives: tuple[Collective, ...]
-    refused: tuple[str, ...]
+    refused: str
     element_types: tuple[str, ...]
 
 
-def free_text(mlir_text: str) -> bool:
-    """Return whether a program carries text of its own that XLA would print into its modules."""
-    return mlir_text.count(_FREE_TEXT) != len(_OWN_TEXT.findall(mlir_text))
+def read(exported: Any) -> Asked:
+    """Return the requested collectives, what is refused, and the element types of a program.
+
+    Args:
+        exported: a deserialized `jax.export.Exported`.
+    """
+    from jax.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    with mlir.make_ir_context():
+        try:
+            # The very module that JAX lowers, not its text; JAX 0.9 has the text only.
+            module = exported.mlir_module(serialized=False)
+        except TypeError:
+            module = ir.Module.parse(exported.mlir_module())
+        return read_module(module.operation)
 
 
-def read(mlir_text: str) -> Asked:
-    """Return the requested collectives, refused custom calls and element types.
+def read_module(module: Any) -> Asked:
+    """Return what a program asks for, from its module as an MLIR object; see `read`.
 
     A collective is told once for each call of the function that holds it. Its group is left open,
     and so are its bytes: they are read from the compiled module, which alone tells what runs. The
     trip count is 1 outside loops, else None.
     """
-    from jax.interpreters import mlir
-    from jaxlib.mlir import ir
-
-    if free_text(mlir_text):
-        return Asked((), ("set_xla_metadata",), ())
-
-    refused: list[str] = []
-    types: set[str] = set()
-    with mlir.make_ir_context():
-        module = ir.Module.parse(mlir_text).operation
-        for operation in _every(module):
-            types |= {m[2] for r in operation.results if (m := _ELEMENT.match(str(r.type)))}
-            if operation.name.endswith("custom_call"):
-                target = _symbol(operation, "call_target_name")
-                if not _CALLS.fullmatch(target):
-                    refused.append(target)
-        found = tuple(_collectives(module))
-    return Asked(found, tuple(refused), tuple(sorted(types)))
+    refused = harmless.problem(module)
+    if refused:
+        return Asked((), refused, ())
+    types = {
+        found[2]
+        for operation, _depth, _number in harmless.every(module)
+        for result in operation.results
+        if (found := _ELEMENT.match(str(result.type)))
+    }
+    return Asked(tuple(_collectives(module)), "", tuple(sorted(types)))
 
 
 def _inner(operation: Any) -> Iterator[Any]:
@@ -89,12 +80,6 @@ def _inner(operation: Any) -> Iterator[Any]:
                 yield inner.operation
 
 
-def _every(operation: Any) -> Iterator[Any]:
-    for inner in _inner(operation):
-        yield inner
-        yield from _every(inner)
-
-
 def _collectives(module: Any) -> Iterator[Collective]:
     functions = {_symbol(f, "sym_name"): f for f in _inner(module) if f.name == "func.func"}
     budget = itertools.count()
@@ -102,7 +87,7 @@ def _collectives(module: Any) -> Iterator[Collective]:
     def walk(operation: Any, looped: bool, depth: int) -> Iterator[Collective]:
         for inner in _inner(operation):
             # Functions that call each other twice make a short text run long.
-            if next(budget) > OPERATIONS or depth > DEPTH:
+            if next(budget) > harmless.OPERATIONS or depth > harmless.DEPTH:
                 return
             if inner.name in _OPS:
                 yield _collective(_OPS[inner.name], inner, looped)

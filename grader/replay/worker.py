@@ -5,8 +5,11 @@ Runs confined. It never sees source or expected values, and it compares nothing.
 
 from __future__ import annotations
 
+import os
 import queue
+import sys
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -18,6 +21,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from grader import wire
+from grader.process import BROKEN_DOWN
 from grader.replay.replayer import Refused, Replayer, stored
 
 COMPILERS = 2
@@ -57,8 +61,14 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
 
 
 def _take_turns(turns: queue.SimpleQueue[Callable[[], None] | None]) -> None:
-    while (turn := turns.get()) is not None:
-        turn()
+    try:
+        while (turn := turns.get()) is not None:
+            turn()
+    except BaseException:  # noqa: BLE001
+        # Nobody would answer from here on, and whoever waits should not wait in vain.
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(BROKEN_DOWN)
 
 
 def _warm() -> None:
@@ -81,14 +91,14 @@ def _serve_program(
 ) -> None:
     name = job["name"]
     try:
-        facts = loading.result()
+        # A description too long for a frame is one more way to be refused.
+        send({"t": "loaded", "name": name, **loading.result()})
     except Refused as error:
         send({"t": "refused", "name": name, "reason": str(error)})
         return
     except Exception as error:  # noqa: BLE001 - whatever a stranger's program does is data
         send({"t": "refused", "name": name, "reason": _brief(error)})
         return
-    send({"t": "loaded", "name": name, **facts})
     for case in job["cases"]:
         _serve_case(replayer, name, case, send)
     if job["timed"]:

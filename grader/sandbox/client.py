@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import base64
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader import wire
 from grader.catalog.models import Exercise
-from grader.errors import Undecided, WireProblem
-from grader.process import Child, Exit, exhausted
-from grader.records.evidence import Claim, Evidence, Layer, Outcome, Program
+from grader.errors import EnvironmentProblem, Undecided, WireProblem
+from grader.process import Child, Deadline, Exit, exhausted
+from grader.records.evidence import (
+    REQUIRED_LAYERS,
+    Claim,
+    Evidence,
+    Layer,
+    Outcome,
+    Program,
+    confinement_level,
+)
 from grader.records.submission import Submission
 from grader.sandbox import outcomes
-from grader.sandbox.host import Host
+from grader.sandbox.host import Allowance, Host
 
 RELAUNCHES = 4
 DEBUG_LEFT_OUT = "debug prints inside the program were left out of the export"
@@ -28,7 +35,10 @@ _SETTING = re.compile(
     r"jax_[a-z0-9_]+ "
     r"(is switched on|was set to [\w.\-]{1,40}; the programs were exported without it)"
 )
-GRACE_S = 10.0
+GRACE_S = 10
+NEAR_LIMIT_S = 0.5
+# By number: the name does not exist on Windows.
+SIGKILL = 9
 Listener = Callable[[Program], None]
 
 
@@ -71,16 +81,18 @@ class Learner:
         exercise: Exercise,
         submission: Submission,
         workdir: str,
-        load: float = 1.0,
+        *,
+        only_full: bool = False,
     ) -> None:
         self._host = host
         self._exercise = exercise
         self._submission = submission
         self._workdir = workdir
-        self._wall_s = exercise.limits.wall_s * max(load, 1.0)
+        self._only_full = only_full
+        self._wall_s = exercise.limits.wall_s
         self._first: Child | None = None
         # Children that replace one another share one budget, or a hang would cost it each time.
-        self._until = time.monotonic() + 2 * (self._wall_s + GRACE_S)
+        self._left_s = 2.0 * (self._wall_s + GRACE_S)
 
     def start(self) -> None:
         """Start the first child, so that it warms up while the coordinator loads."""
@@ -88,26 +100,41 @@ class Learner:
 
     def _launch(self) -> Child:
         limits = self._exercise.limits
-        return self._host.start(
-            "learner",
-            self._workdir,
-            {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_mib << 20},
-            limits.output_mib << 20,
+        allowance = Allowance(
+            cpu_s=limits.cpu_s,
+            memory_bytes=limits.memory_mib << 20,
+            output_bytes=limits.output_mib << 20,
+            scratch_bytes=limits.scratch_mib << 20,
+            only_full=self._only_full,
         )
+        return self._host.start("learner", self._workdir, allowance)
 
     def evidence(self, on_program: Listener) -> Evidence:
         """Return what the module left; `on_program` is told of each exported program at once.
 
         Raises:
+            EnvironmentProblem: a required layer of confinement is missing; nothing was run.
             Undecided: no child could be started.
         """
         child = self._first or self._launch()
         first, ended = self._run(child, None, (), {}, on_program)
+        if _ended_from_outside(first, ended, child, self._exercise.limits.cpu_s):
+            # A machine short of memory does that, and so may a module to itself: tried once more.
+            known = dict(first.programs)
+            child = self._launch()
+            first, ended = self._run(child, None, tuple(known), known, on_program)
+        if self._only_full and first.layers:
+            insist_on_full(first.layers)
         if not first.ready:
             words = child.output.result().text.strip().splitlines()
             raise Undecided(
                 "the confined process did not start" + (f": {words[-1][:300]}" if words else ""),
                 next_step="`grade doctor` shows what this machine lacks",
+            )
+        if ended is None and not first.done:
+            raise Undecided(
+                "the process that starts the children ended while this module ran",
+                next_step="run it again; if it stays, look what ends processes on this machine",
             )
         if not first.done and first.stop is None and exhausted(child.output.result().text):
             raise Undecided(
@@ -135,7 +162,7 @@ class Learner:
 
     def _may_go_on(self, run: _Run, relaunches: int) -> bool:
         unfinished = not run.done and run.parsed and relaunches < RELAUNCHES
-        return unfinished and time.monotonic() < self._until
+        return unfinished and self._left_s > 0
 
     def _again(self, first: _Run, last: _Run, on_program: Listener) -> _Run:
         """Run the statements that finished, without the program whose export did not."""
@@ -161,16 +188,16 @@ class Learner:
             {
                 "filename": self._submission.name,
                 "workdir": self._workdir,
-                "wall_s": self._wall_s,
+                "siblings": bool(self._submission.siblings),
                 "stop_before": stop_before,
                 "programs": [p.model_dump(mode="json") for p in self._exercise.programs],
                 "claims": self._names(),
                 "skip": list(skip),
             }
         )
-        deadline = min(time.monotonic() + self._wall_s + GRACE_S, self._until)
+        deadline = Deadline(min(self._wall_s, self._left_s))
         try:
-            while (frame := child.receive(deadline)) is not None:
+            for frame in _frames(child, deadline):
                 self._take(run, frame, on_program)
         except TimeoutError:
             run.timed_out = True
@@ -179,6 +206,7 @@ class Learner:
             lacks = isinstance(problem, KeyError)
             run.garbled = f"a frame lacks {problem}" if lacks else str(problem)
             child.kill()
+        self._left_s -= deadline.spent()
         return run, child.finish()
 
     def _names(self) -> list[str]:
@@ -250,6 +278,47 @@ class Learner:
             settings=whole.settings,
             cache_hits=whole.cache_hits,
         )
+
+
+def _ended_from_outside(run: _Run, ended: Exit | None, child: Child, cpu_s: int) -> bool:
+    """Return whether a child was killed, and neither by us nor for its CPU seconds."""
+    ours = run.done or run.timed_out or bool(run.garbled) or child.output.flooded
+    if ours or ended is None or ended.signal != SIGKILL:
+        return False
+    return ended.cpu_s < cpu_s - NEAR_LIMIT_S
+
+
+def insist_on_full(layers: Sequence[Layer]) -> None:
+    """Raise EnvironmentProblem where a required layer of confinement is missing."""
+    if confinement_level(layer.name for layer in layers if layer.on) == "full":
+        return
+    off = {layer.name: layer.reason for layer in layers if not layer.on}
+    missing = ", ".join(
+        f"{name} ({off[name]})" if off.get(name) else name
+        for name in sorted(REQUIRED_LAYERS & {*off})
+    )
+    raise EnvironmentProblem(
+        f"nothing was run: full confinement is required, and this machine lacks {missing}",
+        next_step="grade on Linux with Landlock and seccomp (docs/security.md); "
+        "--require-confinement auto runs files that you trust",
+    )
+
+
+def _frames(child: Child, deadline: Deadline) -> Iterator[dict[str, Any]]:
+    """Give what a child sends; once its time is up it is told so each second, for some seconds.
+
+    Raises:
+        TimeoutError: it did not end in those seconds either.
+    """
+    for _ in range(GRACE_S):
+        try:
+            while (frame := child.receive(deadline)) is not None:
+                yield frame
+            return
+        except TimeoutError:
+            child.remind()
+            deadline.extend(1.0)
+    raise TimeoutError
 
 
 def _program(frame: Mapping[str, Any]) -> Program:

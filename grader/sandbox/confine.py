@@ -13,12 +13,13 @@ import os
 import signal
 import struct
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from grader.records.evidence import Level, confinement_level
-from grader.sandbox import landlock, seccomp
+from grader.sandbox import landlock, namespaces, scratch, seccomp
 from grader.sandbox.landlock import libc
 from grader.sandbox.paths import readable_paths
 
@@ -29,15 +30,15 @@ LAYERS = (
     "descriptors",
     "session",
     "namespaces",
+    "scratch",
     "rlimits",
     "capabilities",
     "no_new_privs",
     "landlock",
     "seccomp",
 )
-_PER_THREAD = frozenset({"capabilities", "no_new_privs", "landlock", "seccomp"})
+_PER_THREAD = frozenset(LAYERS) - {"descriptors", "session", "rlimits"}
 
-_NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _PDEATHSIG, _SET_DUMPABLE, _CAPBSET_DROP, _NO_NEW_PRIVS, _AMBIENT = 1, 4, 24, 38, 47
 _AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_V3 = 0x20080522
@@ -45,6 +46,7 @@ _SYS_CLOSE_RANGE = 436  # on every architecture
 _MAX_FD = 0xFFFFFFFF
 _MAX_THREADS = 1024  # a ceiling for the runaway: XLA starts a few for each core
 _HARD_CPU_GRACE_S = 2
+_PROBE_SCRATCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Profile:
-    """What one child may reach. `workdir` is its working directory, and readable."""
+    """What one child may reach. `workdir` is its working directory, and readable.
+
+    With `scratch_bytes` it is writable up to that size, where the machine lets us: the child then
+    sees a private copy of its files under the same path.
+    """
 
     readable: tuple[str, ...]
     workdir: str
     limits: Limits = Limits()
     writable_devices: tuple[str, ...] = ("/dev/null",)
+    scratch_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class LayerState:
 
 
 def level(layers: Iterable[LayerState]) -> Level:
-    """`full` when every required layer is on; namespaces are recorded beside it."""
+    """`full` when every required layer is on; namespaces and scratch are recorded beside it."""
     return confinement_level(layer.name for layer in layers if layer.state == "on")
 
 
@@ -87,54 +94,68 @@ def confine(
     """The layers now in force around this process, in the order they were put on.
 
     Effects: irrevocable. Call it in a forked child with one thread, before any backend starts.
+    What `keep_fds` names should be pipes or sockets: a file or directory that is open already is
+    out of the reach of Landlock and of the mount namespace.
     Where `parent_pid` is no longer the parent, the process ends as its death signal would end it.
 
-    Raises: OSError when the working directory cannot be entered.
+    Raises: OSError when the working directory cannot be entered, HalfMountedError.
     """
     if sys.platform != "linux":
         return _all_off(f"needs Linux, this is {sys.platform}")
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
-    readable, devices = (*profile.readable, profile.workdir), profile.writable_devices
+    workdir, size = profile.workdir, profile.scratch_bytes
     states = [
         _attempt("descriptors", lambda: _close_descriptors(keep_fds)),
         _attempt("session", _own_session),
-        _attempt("namespaces", _unshare),
     ]
-    isolated = states[-1].state == "on"
-    os.chdir(profile.workdir)
-    states += [
-        _attempt("rlimits", lambda: _limit(profile.limits, own_user_namespace=isolated)),
+    own = namespaces.unshare() if threads == 1 else namespaces.Namespaces((), "other threads run")
+    room = _attempt("scratch", lambda: scratch.mount(workdir, size, own))
+    os.chdir(workdir)
+    limits = [
+        _attempt("rlimits", lambda: _limit(profile.limits, own_user_namespace="user" in own.names)),
         _attempt("capabilities", _drop_capabilities),
         _attempt("no_new_privs", lambda: _prctl(_NO_NEW_PRIVS, 1)),
     ]
     _bind_to_parent(parent_pid)
-    states += [
-        _attempt("landlock", lambda: landlock.restrict(readable, devices)),
-        _attempt("seccomp", seccomp.install),
-    ]
+    room, *filters = _filter(profile, room)
+    states += [_attempt("namespaces", own.described), room, *limits, *filters]
     return tuple(_on_every_thread(state, threads) for state in states)
+
+
+def _filter(profile: Profile, room: LayerState) -> tuple[LayerState, LayerState, LayerState]:
+    """Put on Landlock and seccomp: the states of scratch, which may be lost here, and of both."""
+    readable, devices = (*profile.readable, profile.workdir), profile.writable_devices
+    beneath = profile.workdir if room.state == "on" else None
+    files = _attempt("landlock", lambda: landlock.restrict(readable, devices, beneath))
+    if room.state == "on" and files.state == "off":
+        # Calls that remove and rename are let through for a scratch only where Landlock says
+        # that they stay within it.
+        room = LayerState(room.name, "off", f"mounted, but Landlock is off: {files.reason}")
+    calls = _attempt("seccomp", lambda: seccomp.install(scratch=room.state == "on"))
+    return room, files, calls
 
 
 def probe() -> tuple[LayerState, ...]:
     """The layers this machine gives, found by confining a throw-away fork."""
     if sys.platform != "linux":
         return _all_off(f"needs Linux, this is {sys.platform}")
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _report(writing, os.getppid())
-    os.close(writing)
-    with open(reading, "rb") as answers:
-        answer = answers.read(1 << 16)
-    _, status = os.waitpid(child, 0)
+    with tempfile.TemporaryDirectory() as workdir:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _report(writing, os.getppid(), workdir)
+        os.close(writing)
+        with open(reading, "rb") as answers:
+            answer = answers.read(1 << 16)
+        _, status = os.waitpid(child, 0)
     if not answer:
         return _all_off(f"the probe ended with {os.waitstatus_to_exitcode(status)}")
     return tuple(LayerState(**layer) for layer in json.loads(answer))
 
 
-def _report(writing: int, parent: int) -> None:
+def _report(writing: int, parent: int, workdir: str) -> None:
     try:
-        profile = Profile(readable_paths(()), sys.base_prefix)
+        profile = Profile(readable_paths(()), workdir, scratch_bytes=_PROBE_SCRATCH_BYTES)
         states = confine(profile, (0, 1, 2, writing), parent)
         os.write(writing, json.dumps([asdict(state) for state in states]).encode())
     finally:
@@ -193,20 +214,6 @@ def _close_between(first: int, last: int) -> None:
 def _own_session() -> str:
     os.setsid()
     return _prctl(_PDEATHSIG, signal.SIGKILL)
-
-
-def _unshare() -> str:
-    user, group = os.geteuid(), os.getegid()
-    # In one call, so that a refusal leaves nothing half done.
-    libc("unshare", _NEWUSER | _NEWNET | _NEWIPC)
-    # A parent that is not dumpable leaves our files in /proc to root.
-    _prctl(_SET_DUMPABLE, 1)
-    maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
-    for name, text in maps.items():
-        file = os.open(f"/proc/self/{name}", os.O_WRONLY)
-        os.write(file, text.encode())
-        os.close(file)
-    return "user, net, ipc"
 
 
 def _limit(limits: Limits, *, own_user_namespace: bool) -> str:

@@ -1,7 +1,7 @@
 """The coordinator's side of the children: start the fork server, ask it for confined children.
 
-Where a fork is not safe, each child is a process of its own: slower, and without confinement,
-which every receipt then says.
+Where a fork is not safe, each child is a process of its own: slower, and with fewer layers around
+it, which every receipt then says.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import io
 import itertools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, cast
 
@@ -68,13 +70,28 @@ def environment(cache: str | None, *, fill: bool = False) -> dict[str, str]:
     return built
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """What one child may use: CPU seconds, and bytes of memory, of output, and of its scratch.
+
+    With `only_full` the child runs nothing where a required layer of confinement is missing.
+    """
+
+    cpu_s: int
+    memory_bytes: int
+    output_bytes: int
+    scratch_bytes: int = 0
+    only_full: bool = False
+
+
 class Host(Protocol):
     """Whatever starts children: a fork server, spawned processes, or a fake in a test."""
 
-    def start(
-        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
-    ) -> Child:
-        """Return a new child that runs `entry` ("learner" or "replay")."""
+    def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
+        """Return a new child that runs `entry` ("learner" or "replay") in `workdir`."""
+
+    def alive(self) -> bool:
+        """Return whether children can still be started."""
 
     def close(self) -> None:
         """End every child that is left, and the server."""
@@ -87,7 +104,9 @@ def fork_is_safe() -> bool:
 
 def open_host(forbidden: Sequence[str], cache: str | None) -> Host:
     """Start the best host this platform allows; returns at once, while JAX is still loading."""
-    return ForkServer(forbidden, cache) if fork_is_safe() else SpawnHost(cache)
+    if fork_is_safe():
+        return ForkServer(forbidden, cache)
+    return SpawnHost(cache, forbidden=forbidden)
 
 
 def _python_path() -> list[str]:
@@ -115,18 +134,26 @@ class _Forked:
     def kill(self) -> None:
         self._server.tell({"op": "kill", "id": self._id})
 
+    def remind(self) -> None:
+        self._server.tell({"op": "remind", "id": self._id})
+
     def wait(self, timeout_s: float) -> Exit | None:
         self.ended.wait(timeout_s)
         return self.exit
 
 
 class ForkServer:
-    """Children forked from one process that has imported JAX already."""
+    """Children forked from one process that has imported JAX already.
+
+    `before` is Python that the server runs first; a benchmark measures with it.
+    """
+
+    before = ""
 
     def __init__(self, forbidden: Sequence[str], cache: str | None) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        call = f"server.main({theirs.fileno()},c['forbidden'],c['cache'])"
+        call = f"{self.before}server.main({theirs.fileno()},c['forbidden'],c['cache'])"
         self._errors = _tail_file()
         self._process = subprocess.Popen(
             _command(call, {"forbidden": list(forbidden), "cache": cache}),
@@ -145,9 +172,7 @@ class ForkServer:
         self._closed = False
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def start(
-        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
-    ) -> Child:
+    def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Ask for a fork; see `Host.start`.
 
         Raises:
@@ -164,7 +189,7 @@ class ForkServer:
             "id": child_id,
             "entry": entry,
             "workdir": workdir,
-            "limits": dict(limits),
+            "allowance": asdict(allowance),
         }
         sent = self.tell(request, [jobs_r, frames_w, output_w])
         for fd in (jobs_r, frames_w, output_w):
@@ -174,7 +199,7 @@ class ForkServer:
             _open(frames_r, "rb", -1),
             _open(output_r, "rb", 0),
             handle,
-            output_limit,
+            allowance.output_bytes,
         )
         if not sent:
             raise Undecided(
@@ -196,6 +221,10 @@ class ForkServer:
         except OSError:
             return False
         return True
+
+    def alive(self) -> bool:
+        """Return whether the server still runs."""
+        return self._process.poll() is None
 
     def last_words(self) -> str:
         """Return the end of what the server printed, for a report."""
@@ -222,8 +251,10 @@ class ForkServer:
         with contextlib.suppress(OSError, ValueError):
             while data := self._control.recv(65536):
                 message = json.loads(data)
-                handle = self._handles.get(message["id"])
-                if handle is not None and "cpu_s" in message:
+                if "cpu_s" not in message:
+                    continue
+                handle = self._handles.pop(message["id"], None)
+                if handle is not None:
                     handle.exit = Exit(
                         message["code"], message["signal"], message["cpu_s"], message["peak_bytes"]
                     )
@@ -240,7 +271,15 @@ class _Spawned:
 
     def kill(self) -> None:
         with contextlib.suppress(OSError):
+            if self._process.poll() is None and hasattr(os, "killpg"):
+                # It leads a session of its own, so that this reaches whatever it started.
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
+
+    def remind(self) -> None:
+        if hasattr(signal, "SIGALRM"):
+            with contextlib.suppress(OSError):
+                self._process.send_signal(signal.SIGALRM)
 
     def wait(self, timeout_s: float) -> Exit | None:
         try:
@@ -251,25 +290,40 @@ class _Spawned:
 
 
 class SpawnHost:
-    """Children as processes of their own: no fork, no confinement, the same verdicts."""
+    """Children as processes of their own, where a fork is not safe: slower, the same verdicts.
 
-    def __init__(self, cache: str | None, *, fill: bool = False) -> None:
+    Args:
+        cache: folder of compiled programs, None for none.
+        forbidden: folders that no child may read; None confines nothing, for trusted code.
+        fill: whether children write to the cache; only trusted code may run with this.
+    """
+
+    def __init__(
+        self, cache: str | None, *, forbidden: Sequence[str] | None = None, fill: bool = False
+    ) -> None:
         self._environment = environment(cache, fill=fill)
         self._cache = cache
+        self._forbidden = None if forbidden is None else list(forbidden)
         self._children: list[_Spawned] = []
 
-    def start(
-        self, entry: str, workdir: str, limits: Mapping[str, int], output_limit: int
-    ) -> Child:
+    def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Start a process; see `Host.start`."""
+        config = {
+            "entry": entry,
+            "workdir": workdir,
+            "allowance": asdict(allowance),
+            "forbidden": self._forbidden,
+            "cache": self._cache_of(entry),
+        }
         process = subprocess.Popen(
-            _command(f"server.main_spawned({entry!r})", {}),
+            _command("server.main_spawned(c)", config),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=self._environment_of(entry),
             cwd=workdir,
             bufsize=0,
+            start_new_session=True,
         )
         handle = _Spawned(process)
         self._children.append(handle)
@@ -281,14 +335,23 @@ class SpawnHost:
             io.BufferedReader(frames),
             cast(BinaryIO, output),
             handle,
-            output_limit,
+            allowance.output_bytes,
         )
 
+    def _cache_of(self, entry: str) -> str | None:
+        return os.path.join(self._cache, entry) if self._cache else None
+
     def _environment_of(self, entry: str) -> dict[str, str]:
-        if self._cache is None:
-            return self._environment
-        place = os.path.join(self._cache, entry)
-        return {**self._environment, "JAX_COMPILATION_CACHE_DIR": place}
+        place = self._cache_of(entry)
+        return (
+            {**self._environment, "JAX_COMPILATION_CACHE_DIR": place}
+            if place
+            else (self._environment)
+        )
+
+    def alive(self) -> bool:
+        """Return True: a new process can always be tried."""
+        return True
 
     def close(self) -> None:
         """End whatever still runs."""

@@ -1,7 +1,8 @@
 """Limit the calling thread to named files with Landlock, through its three system calls.
 
-It grants reading, and writing to named devices only. It must never grant a path that was not
-asked for, and never report a restriction that the kernel does not keep.
+It grants reading, writing to named devices, and more only beneath a scratch that belongs to the
+child alone. It must never grant a path that was not asked for, and never report a restriction that
+the kernel does not keep.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ _PATH_BENEATH: Final = 1
 _LOG_SAME_EXEC_OFF: Final = 1
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
+REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 # A rule on a file that names a directory right is answered with EINVAL.
 FILE_RIGHTS: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 READ_ONLY: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ_FILE | WRITE_FILE | TRUNCATE
+# No devices, sockets, fifos or links, and nothing to execute. REFER lets a file move from one
+# directory to another, and never into or out of the scratch, where this rule ends.
+SCRATCH: Final = READ_ONLY | READ_WRITE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 
 _FS_BITS_BY_ABI: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16, 6: 16, 7: 16}
 _NET_FROM_ABI, _SCOPE_FROM_ABI, _QUIET_FROM_ABI = 4, 6, 7
@@ -94,14 +99,19 @@ def abi_version() -> int:
 
 
 def restrict(
-    readable: Iterable[str], writable_devices: Iterable[str], *, newest_abi: int = NEWEST_ABI
+    readable: Iterable[str],
+    writable_devices: Iterable[str],
+    scratch: str | None = None,
+    *,
+    newest_abi: int = NEWEST_ABI,
 ) -> str:
     """Deny this thread, and all that it starts, every file but these; returns a description.
 
     A path that cannot be opened gets no rule, so it stays denied. `no_new_privs` must be set.
-    `newest_abi` asks for no more than an older kernel has.
+    Files may be made and removed beneath `scratch`. `newest_abi` asks for no more than an older
+    kernel has.
 
-    Raises: OSError when the restriction is not in force.
+    Raises: OSError when the restriction is not in force, or the scratch is not granted.
     """
     abi = min(abi_version(), newest_abi)
     masks = handled(abi)
@@ -109,6 +119,8 @@ def restrict(
     wanted = [(path, READ_ONLY) for path in readable]
     wanted += [(path, READ_WRITE) for path in writable_devices]
     try:
+        if scratch is not None and not _add_rule(ruleset, scratch, SCRATCH & masks.filesystem):
+            raise OSError(errno.ENOENT, f"no rule could be made for {scratch}")
         added = [_add_rule(ruleset, path, rights & masks.filesystem) for path, rights in wanted]
         quiet = _LOG_SAME_EXEC_OFF if abi >= _QUIET_FROM_ABI else 0
         libc("syscall", _RESTRICT_SELF, ruleset, quiet)

@@ -6,29 +6,33 @@ What a learner's process did is data here, whatever it was; nothing in this file
 from __future__ import annotations
 
 import re
-import shlex
-import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from grader.process import BROKEN_DOWN, Exit, OutputBuffer
+from grader.process import HEAD_BYTES, TAIL_BYTES, Exit, OutputBuffer
 from grader.records.evidence import Outcome
+from grader.sandbox import deaths, fault_dump, misspelt, refusals
+from grader.sandbox.words import at, bytes_of, code, line_of, plain
 
-_STUCK = re.compile(r"[Ee]xpected (\d+) threads? to join.{0,80}?only (\d+)", re.DOTALL)
-_STUCK_WORDS = ("Termination timeout", "rendezvous")
-_FAULT_LINE = re.compile(r'File "([^"\n]+)", line (\d+) in (\S+)')
-_NO_MEMORY = re.compile(r"bad_alloc|Out of memory|RESOURCE_EXHAUSTED|Cannot allocate memory")
-LINES = 100_000_000
-_SMART = {
-    "\u2018": "'",
-    "\u2019": "'",
-    "\u201c": '"',
-    "\u201d": '"',
-    "\u2013": "-",
-    "\u2014": "-",
-    "\u00a0": "a plain space",
-    "\u2026": "...",
-}
+_FRAMES = 12
+_BUSY = 0.5
+_ALLOCATING = re.compile(r"allocating (\d{1,24}) bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the coordinator knows beside the child's words; all of it may be missing.
+
+    `source` is the module's text, `endings` are the calls of the unfinished statement that would
+    end a process, with their lines; the rest are the limits of the exercise.
+    """
+
+    source: str = ""
+    endings: Sequence[tuple[int, str]] = ()
+    wall_limit_s: float | None = None
+    memory_mib: int | None = None
+    scratch_mib: int | None = None
 
 
 def tell(
@@ -42,6 +46,7 @@ def tell(
     garbled: str,
     cpu_limit_s: float,
     unfinished: int | None = None,
+    known: Known = Known(),
 ) -> Outcome:
     """Return the outcome of the first child.
 
@@ -56,205 +61,154 @@ def tell(
         garbled: what was wrong with a frame, if one was no frame.
         cpu_limit_s: CPU seconds after which a process is ended.
         unfinished: line of the first statement that did not report its end.
+        known: what else there is to say.
     """
     text = output.result().text
-    line = _fault_line(name, text) or unfinished
+    dumped = fault_dump.frames(name, text)
+    frames = tuple(f"line {line}, in {plain(where, 80)}" for line, where in dumped[-_FRAMES:])
+    line = dumped[-1][0] if dumped else unfinished
     if output.flooded:
-        return _flood(output, line)
+        return _flood(output, unfinished)
     if stop is not None:
-        return _stopped(name, stop)
+        return _stopped(name, stop, cpu_limit_s, known)
     if done or named:
         return Outcome("finished")
+    statement = line_of(known.source, line)
     if timed_out:
-        return _wall(line)
+        cpu_s = ended.cpu_s if ended is not None else None
+        return _wall(line, frames, known.wall_limit_s, cpu_s, statement)
     if garbled:
         return Outcome(
             "no_result",
-            f"the module's process sent something that is no result ({garbled})",
+            f"the module's process sent something that is no result ({plain(garbled, 300)})",
             line,
             next_step="remove code that writes to file descriptors it did not open",
         )
-    return _died(ended, text, line, cpu_limit_s)
-
-
-def _fault_line(name: str, text: str) -> int | None:
-    """Return the learner's line from faulthandler's dump, the innermost one."""
-    for file, line, _function in _FAULT_LINE.findall(text[-20_000:]):
-        if file.rsplit("/", 1)[-1] == name:
-            return int(line)
-    return None
+    return deaths.told(
+        deaths.Death(
+            ended, text, line, frames, statement, known.endings, cpu_limit_s, known.memory_mib
+        )
+    )
 
 
 def _flood(output: OutputBuffer, line: int | None) -> Outcome:
+    cut = output.total - HEAD_BYTES - TAIL_BYTES
+    kept = f"; the first {HEAD_BYTES >> 10} and the last {TAIL_BYTES >> 10} KiB are kept"
     return Outcome(
         "output_flood",
-        f"the module printed more than {output.limit >> 20} MiB and was stopped",
+        f"the module printed more than {bytes_of(output.limit)} and was stopped{at(line)} after"
+        f" {bytes_of(output.total)}" + (kept if cut > 0 else ""),
         line,
-        next_step="remove the print inside the loop; head and tail of the output are kept",
+        next_step="remove the print inside the loop, or print only every hundredth step",
     )
 
 
-def _stopped(name: str, stop: Mapping[str, Any]) -> Outcome:
-    kind, message = str(stop.get("kind")), str(stop.get("message", ""))[:1500]
+def _stopped(name: str, stop: Mapping[str, Any], cpu_limit_s: float, known: Known) -> Outcome:
+    kind, message = str(stop.get("kind")), plain(stop.get("message", ""))
     raw_line, raw_frames = stop.get("line"), stop.get("frames")
-    line = raw_line if type(raw_line) is int and 0 < raw_line < LINES else None
+    line = raw_line if type(raw_line) is int and 0 < raw_line < fault_dump.LINES else None
     listed = raw_frames if isinstance(raw_frames, list) else []
-    frames = tuple(str(frame)[:200] for frame in listed[:12])
+    frames = tuple(plain(frame, 200) for frame in listed[:_FRAMES])
     raw_detail = stop.get("detail")
     detail: Mapping[str, Any] = raw_detail if isinstance(raw_detail, dict) else {}
-    at = f" at line {line}" if line else ""
     if kind == "syntax_error":
-        return _syntax(name, message, line, detail)
+        return misspelt.told(name, message, line, detail)
     if kind == "exited":
-        return Outcome(
-            "exited",
-            f"the module ended itself{at}" + (f" ({message})" if message else ""),
-            line,
-            frames,
-            "remove the call that exits: the grader imports the module to its end",
-        )
+        return _exited(message, line, frames, detail)
     if kind == "cpu_limit":
-        return Outcome(
-            "cpu_limit",
-            f"the module used up its CPU seconds{at}",
-            line,
-            frames,
-            "look for a loop that does not end at that line",
-        )
+        return deaths.cpu(line, frames, None, cpu_limit_s)
     if kind == "wall_limit":
-        return _wall(line, frames)
+        return _wall(line, frames, known.wall_limit_s, None, line_of(known.source, line))
     if kind == "out_of_memory":
-        return Outcome(
-            "out_of_memory",
-            f"the module asked for more memory than it may have{at}",
-            line,
-            frames,
-            "the lesson's arrays take a few kilobytes: look for a size that grew",
-        )
-    if detail.get("denied") is True:
-        return Outcome(
-            "blocked",
-            f"the sandbox refused what the module tried{at}: {message}",
-            line,
-            frames,
-            "remove file, network and process calls: a solution needs none, nor may it write files",
-        )
+        return deaths.no_memory(line, frames, _wanted(message), known.memory_mib)
+    refused = detail.get("refused")
+    if isinstance(refused, dict):
+        return refusals.told(refused, line, frames, known.scratch_mib)
+    return _raised(message, line, frames, detail)
+
+
+def _exited(
+    message: str, line: int | None, frames: tuple[str, ...], detail: Mapping[str, Any]
+) -> Outcome:
+    call = code(detail.get("call") or "")
+    by = f" by {call}" if call else ""
+    # What stands in the call already is not said twice.
+    said = bool(call) and message.removeprefix("exit code ") in call
+    shown = f" ({message})" if message and not said else ""
+    return Outcome(
+        "exited",
+        f"the module ended itself{at(line)}{by}{shown}",
+        line,
+        frames,
+        f"remove the call that exits: {deaths.IMPORTED}",
+    )
+
+
+def _wall(
+    line: int | None,
+    frames: tuple[str, ...],
+    limit_s: float | None,
+    cpu_s: float | None,
+    statement: str,
+) -> Outcome:
+    limit = f": {limit_s:g} seconds were allowed" if limit_s else ""
+    used = f", it used {cpu_s:.1f} of the processor" if limit_s and cpu_s is not None else ""
+    shown = f", in {code(statement)}" if statement and line else ""
+    busy = limit_s and cpu_s is not None and cpu_s > _BUSY * limit_s
+    return Outcome(
+        "wall_limit",
+        f"the module did not end in time{at(line)}{shown}{limit}{used}",
+        line,
+        frames,
+        "look for a loop that does not end, or for a size that grew"
+        if busy
+        else "look for a wait, a sleep or an input that never comes",
+    )
+
+
+def _wanted(message: str) -> str:
+    """Return what an error said about the memory that was asked for."""
+    said = message.partition(": ")[2].removeprefix("RESOURCE_EXHAUSTED: ")
+    return _ALLOCATING.sub(lambda found: f"allocating {bytes_of(int(found[1]))}", said)
+
+
+def _raised(
+    message: str, line: int | None, frames: tuple[str, ...], detail: Mapping[str, Any]
+) -> Outcome:
+    call = code(detail.get("call") or "")
+    if message == "AssertionError" and call:
+        message = f"AssertionError: {call} does not hold"
     return Outcome("raised", message, line, frames, _advice(message))
 
 
-def _wall(line: int | None, frames: tuple[str, ...] = ()) -> Outcome:
-    at = f" at line {line}" if line else ""
-    return Outcome(
-        "wall_limit",
-        f"the module did not end in time{at}",
-        line,
-        frames,
-        "look for a wait, a sleep or an input that never comes",
-    )
-
-
-def _smart(message: str, text: str) -> str | None:
-    """Return the character that a word processor left, if that is what the error is about."""
-    named = next((char for char in _SMART if f"U+{ord(char):04X}" in message), None)
-    if named or "unterminated string" not in message:
-        return named
-    return next((char for char in text if _SMART.get(char) in ("'", '"')), None)
-
-
-def _syntax(name: str, message: str, line: int | None, detail: Mapping[str, Any]) -> Outcome:
-    smart = _smart(message, str(detail.get("text", "")))
-    where = f" at line {line}" if line else ""
-    if smart is not None:
-        return Outcome(
-            "syntax_error",
-            f"{name} is not Python{where}: it has the character {smart!r} (U+{ord(smart):04X})",
-            line,
-            next_step=f"type {_SMART[smart]} there instead; word processors put the other in",
-        )
-    return Outcome(
-        "syntax_error",
-        f"{name} is not Python{where}: {message}",
-        line,
-        next_step=f"run `python -m py_compile {shlex.quote(name)}` and mend that line",
-    )
-
-
-def _died(ended: Exit | None, text: str, line: int | None, cpu_limit_s: float) -> Outcome:
-    at = f" at line {line}" if line else ""
-    stuck = _STUCK.search(text)
-    if stuck or all(words in text for words in _STUCK_WORDS):
-        arrived = f": {stuck[2]} of {stuck[1]} devices arrived" if stuck else ""
-        return Outcome(
-            "deadlock",
-            f"a collective was not reached by every device{at}{arrived}",
-            line,
-            (),
-            "every device must run the same collectives: move them out of a cond or an if",
-        )
-    if _NO_MEMORY.search(text):
-        return Outcome(
-            "out_of_memory",
-            f"the module asked for more memory than it may have{at}",
-            line,
-            (),
-            "the lesson's arrays take a few kilobytes: look for a size that grew",
-        )
-    if ended is not None and _ran_out(ended, cpu_limit_s):
-        return Outcome(
-            "cpu_limit",
-            f"the module used up its CPU seconds{at}",
-            line,
-            (),
-            "look for a loop that does not end",
-        )
-    if ended is not None and ended.signal:
-        return Outcome(
-            "killed",
-            f"the module's process was ended by {_signal(ended.signal)}{at}",
-            line,
-            (),
-            "look for code that ends the process or reaches into memory (ctypes, os.kill)",
-        )
-    if ended is not None and ended.code == BROKEN_DOWN:
-        return Outcome(
-            "no_result",
-            f"the module's process broke down{at} while its results were being read",
-            line,
-            next_step="remove code that changes NumPy, JAX or builtins: they are needed afterwards",
-        )
-    how = f" (exit code {ended.code})" if ended is not None and ended.code is not None else ""
-    return Outcome(
-        "no_result",
-        f"the module's process ended{at} without leaving a result{how}",
-        line,
-        next_step="remove calls such as os._exit: the grader imports the module to its end",
-    )
-
-
-def _ran_out(ended: Exit, cpu_limit_s: float) -> bool:
-    """Return whether it was the CPU limit that ended a process, and not some other kill."""
-    over = getattr(signal, "SIGXCPU", None)
-    kill = getattr(signal, "SIGKILL", None)
-    if ended.signal is None or ended.signal not in (over, kill):
-        return False
-    return ended.signal == over or ended.cpu_s >= cpu_limit_s - 0.5
-
-
-def _signal(number: int) -> str:
-    try:
-        return f"{signal.Signals(number).name} (signal {number})"
-    except ValueError:
-        return f"signal {number}"
+_BY_TYPE = {
+    "NotImplementedError": "a part is not filled in yet; what needs it must wait",
+    "NameError": "define that name above, or move the line below its definition",
+    "UnboundLocalError": "give that name a value first in the function, or pass it as an argument",
+    "ModuleNotFoundError": "use only jax, numpy and the standard library",
+    "FileNotFoundError": "put the data into the module itself: your own folder is not there",
+    "EOFError": "replace input() by a value: nobody types while a module is graded",
+    "KeyboardInterrupt": "remove the line that raises it: nobody pressed a key",
+    "RecursionError": "give the function that calls itself a case in which it does not",
+    "AssertionError": "print both sides of that assert, and mend what differs",
+    "TracerBoolConversionError": "use jnp.where or jax.lax.cond: a traced value is neither true"
+    " nor false yet",
+    "TracerArrayConversionError": "use jnp in place of np there: a traced value has no numbers yet",
+    "ConcretizationTypeError": "keep that value out of the traced function, or make it static",
+    "UnexpectedTracerError": "return the value from the traced function; do not store it outside",
+}
+_RUN_IT = "run the file with python, mend that line, and grade again"
+_MODULE = re.compile(r"No module named '([^'\s]{1,80})'")
 
 
 def _advice(message: str) -> str:
     """Return the next step for the errors that learners of this field meet most."""
     if "jax_num_cpu_devices" in message:
         return "remove that line: the grader always gives four CPU devices"
-    if message.startswith("NotImplementedError"):
-        return "a part is not filled in yet; what needs it must wait"
-    if message.startswith("NameError"):
-        return "define that name above, or move the line below its definition"
-    if "ModuleNotFoundError" in message:
-        return "use only jax, numpy and the standard library; other files are not beside yours here"
-    return "run the file with python, mend that line, and grade again"
+    kind = message.partition(":")[0]
+    missing = _MODULE.search(message)
+    if missing:
+        return f"do without `{missing[1]}`: {_BY_TYPE['ModuleNotFoundError']}"
+    if kind.endswith("Warning"):
+        return "mend what it warns of: the module turns warnings into errors"
+    return _BY_TYPE.get(kind, _RUN_IT)

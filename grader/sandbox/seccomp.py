@@ -1,7 +1,8 @@
 """Limit the calling thread to the system calls that JAX on CPU needs, with a BPF allow-list.
 
 A refused call answers EPERM, which Python shows as PermissionError. It must never allow a call by
-default, and never let one reach another process.
+default, never let one reach another process, and never let one change a file in a way that Landlock
+does not decide about.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from grader.sandbox.landlock import libc
 _ALLOW: Final = 0x7FFF0000
 _REFUSE: Final = 0x00050000 | errno.EPERM
 _ABSENT: Final = 0x00050000 | errno.ENOSYS
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 _X32_BIT: Final = 0x40000000
 _STEP_BYTES: Final = 8
@@ -28,7 +29,7 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _OWN_PID: Final = -1  # stands for the child's pid until install() knows it
 
 # Which architecture name the kernel reports, and its number for each call we speak of.
-_AUDIT_ARCH = {"x86_64": 0xC000003E}
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBERS = {
     "x86_64": """
 read=0 write=1 open=2 close=3 stat=4 fstat=5 lstat=6 poll=7 lseek=8 mmap=9 mprotect=10 munmap=11
@@ -53,6 +54,41 @@ getrandom=318 membarrier=324 preadv2=327 pwritev2=328 statx=332 rseq=334 clone3=
 close_range=436 faccessat2=439 epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455
 futex_requeue=456
 """,
+    "aarch64": """
+epoll_create1=20 epoll_ctl=21 epoll_pwait=22 dup=23 dup3=24 fcntl=25 ioctl=29 statfs=43 fstatfs=44
+faccessat=48 chdir=49 fchdir=50 openat=56 close=57 pipe2=59 getdents64=61 lseek=62 read=63 write=64
+readv=65 writev=66 pread64=67 pwrite64=68 preadv=69 pwritev=70 pselect6=72 ppoll=73 readlinkat=78
+newfstatat=79 fstat=80 fsync=82 fdatasync=83 timerfd_create=85 timerfd_settime=86
+timerfd_gettime=87 capget=90 exit=93 exit_group=94 waitid=95 set_tid_address=96 futex=98
+set_robust_list=99 nanosleep=101 getitimer=102 setitimer=103 timer_create=107 timer_gettime=108
+timer_getoverrun=109 timer_settime=110 timer_delete=111 clock_gettime=113 clock_getres=114
+clock_nanosleep=115 sched_getscheduler=120 sched_getparam=121 sched_setaffinity=122
+sched_getaffinity=123 sched_yield=124 sched_get_priority_max=125 sched_get_priority_min=126
+sched_rr_get_interval=127 restart_syscall=128 kill=129 tgkill=131 sigaltstack=132
+rt_sigsuspend=133 rt_sigaction=134 rt_sigprocmask=135 rt_sigpending=136 rt_sigtimedwait=137
+rt_sigqueueinfo=138 rt_sigreturn=139 getpriority=141 getresuid=148 getresgid=150 times=153
+getpgid=155 getsid=156 getgroups=158 uname=160 getrlimit=163 getrusage=165 umask=166 prctl=167
+getcpu=168 gettimeofday=169 getpid=172 getppid=173 getuid=174 geteuid=175 getgid=176 getegid=177
+gettid=178 sysinfo=179 brk=214 munmap=215 mremap=216 clone=220 mmap=222 fadvise64=223 mprotect=226
+msync=227 mincore=232 madvise=233 rt_tgsigqueueinfo=240 wait4=260 prlimit64=261 sched_getattr=275
+getrandom=278 membarrier=283 preadv2=286 pwritev2=287 statx=291 rseq=293 clone3=435 close_range=436
+faccessat2=439 epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455 futex_requeue=456
+eventfd2=19 getcwd=17
+""",
+}
+# With a scratch also these, whose targets Landlock decides about: by path, or when the descriptor
+# was opened for writing. It decides nothing about modes, owners, times, attributes and locks, so a
+# child could change them on every file that belongs to its user: no chmod, chown, utime, setxattr
+# or flock, by path or by descriptor. Nor truncate by path, which ABI 1 and 2 do not know.
+_SCRATCH_NUMBERS = {
+    "x86_64": """
+sendfile=40 ftruncate=77 rename=82 mkdir=83 rmdir=84 unlink=87 mkdirat=258 unlinkat=263
+renameat=264 fallocate=285 renameat2=316 copy_file_range=326
+""",
+    "aarch64": """
+mkdirat=34 unlinkat=35 renameat=38 ftruncate=46 fallocate=47 sendfile=71 renameat2=276
+copy_file_range=285
+""",
 }
 
 # Calls whose arguments decide. Everything else in the table is allowed whatever it is given.
@@ -72,7 +108,11 @@ _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
     "fcntl": (1, (0, 1, 2, 3, 4, 1030, 1032)),
     # Reads of PDEATHSIG, SECCOMP, NO_NEW_PRIVS; SET_NAME, GET_NAME; SET_VMA (names a mapping).
     "prctl": (0, (2, 15, 16, 21, 39, 0x53564D41)),
+    # No flag, RENAME_NOREPLACE, RENAME_EXCHANGE; RENAME_WHITEOUT would make a device.
+    "renameat2": (4, (0, 1, 2)),
 }
+_OPEN_FLAGS_AT = {"open": 1, "openat": 2}
+_ACCESS_MODE, _READ_ONLY, _NEITHER, _TRUNCATE = 0o3, 0o0, 0o3, 0o1000
 _CLONE_THREAD: Final = 0x00010000
 # CLONE_PTRACE, CLONE_VFORK, CLONE_PARENT, and every new namespace.
 _CLONE_NEVER: Final = 0x0000E000 | 0x7E020000
@@ -118,33 +158,48 @@ def _threads_only() -> list[Step]:
     return [_argument(0), *never, *thread, _answer(_REFUSE)]
 
 
+def _open_as_declared(index: int) -> list[Step]:
+    """Leave the choice to Landlock, but for two modes whose effect it may not see.
+
+    Truncating without writing asks ABI 1 and 2 for reading only; the fourth access mode, neither
+    to read nor to write, asks for nothing on any ABI and still opens devices and truncates.
+    """
+    mode = [_argument(index), (_AND, _ACCESS_MODE, 0, 0), (_EQUAL, _NEITHER, 0, 1)]
+    writing = [_answer(_REFUSE), (_EQUAL, _READ_ONLY, 1, 0), _answer(_ALLOW)]
+    reading = [_argument(index), (_ANY_BIT, _TRUNCATE, 0, 1), _answer(_REFUSE), _answer(_ALLOW)]
+    return [*mode, *writing, *reading]
+
+
 def _rule(name: str) -> list[Step]:
     if name == "clone":
         return _threads_only()
     if name == "clone3":  # its flags lie in memory, out of a filter's sight; glibc falls back
         return [_answer(_ABSENT)]
+    if name in _OPEN_FLAGS_AT:
+        return _open_as_declared(_OPEN_FLAGS_AT[name])
     if name in _ONE_OF:
         return _allow_if_one_of(*_ONE_OF[name])
     return [_answer(_ALLOW)]
 
 
-def numbers(machine: str) -> dict[str, int]:
+def numbers(machine: str, *, scratch: bool = False) -> dict[str, int]:
     """System call numbers by name. Raises: KeyError for an architecture without a table."""
-    pairs = (item.split("=") for item in _NUMBERS[machine].split())
+    table = _NUMBERS[machine] + (_SCRATCH_NUMBERS[machine] if scratch else "")
+    pairs = (item.split("=") for item in table.split())
     return {name: int(number) for name, number in pairs}
 
 
-def build(machine: str) -> Program:
+def build(machine: str, *, scratch: bool = False) -> Program:
     """The allow-list for an architecture. Raises: KeyError where there is no table for it."""
     steps: list[Step] = [
         (_LOAD, _ARCH_AT, 0, 0),
         (_EQUAL, _AUDIT_ARCH[machine], 1, 0),
         _answer(_REFUSE),
         (_LOAD, _NUMBER_AT, 0, 0),
-        (_AT_LEAST, _X32_BIT, 0, 1),
-        _answer(_REFUSE),
     ]
-    for name, number in numbers(machine).items():
+    if machine == "x86_64":
+        steps += [(_AT_LEAST, _X32_BIT, 0, 1), _answer(_REFUSE)]
+    for name, number in numbers(machine, scratch=scratch).items():
         rule = _rule(name)
         steps += [(_EQUAL, number, 0, len(rule)), *rule]
     steps.append(_answer(_REFUSE))
@@ -155,23 +210,28 @@ def build(machine: str) -> Program:
 
 # Once, in the parent: its forks only write their own pid into a copy.
 _MACHINE: Final = platform.machine()
-_PROGRAM: Final = build(_MACHINE) if _MACHINE in _NUMBERS else None
+_PROGRAMS: Final = (
+    {scratch: build(_MACHINE, scratch=scratch) for scratch in (False, True)}
+    if _MACHINE in _NUMBERS
+    else {}
+)
 
 
 class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def install() -> str:
+def install(*, scratch: bool = False) -> str:
     """Put the filter on this thread and all that it starts; returns a description.
 
-    It names this process, so install it after the fork. `no_new_privs` must be set.
+    It names this process, so install it after the fork. `no_new_privs` must be set. With `scratch`
+    files may be removed and renamed, so Landlock must already say where.
 
     Raises: OSError when the filter is not in force.
     """
-    if _PROGRAM is None:
+    if scratch not in _PROGRAMS:
         raise OSError(errno.ENOSYS, f"no table of system calls for {_MACHINE}")
-    code = _PROGRAM.for_pid(os.getpid())
+    code = _PROGRAMS[scratch].for_pid(os.getpid())
     attributes = _FilterProgram(len(code) // _STEP_BYTES, code)
     libc("prctl", _PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(attributes), 0, 0)
     _expect_refusal()

@@ -11,11 +11,14 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 from typing import Any
 
+from grader.sandbox import WORKDIR_PREFIX
 from grader.sandbox import confine as walls
 from grader.sandbox.landlock import libc
 from grader.sandbox.paths import readable_paths
@@ -23,7 +26,8 @@ from grader.sandbox.paths import readable_paths
 ENTRIES = {"learner": "grader.sandbox.learner", "replay": "grader.replay.worker"}
 REQUEST_BYTES = 65536
 FRAMES_FD = 3
-_SET_PDEATHSIG, _SET_DUMPABLE = 1, 4
+_SET_DUMPABLE = 4
+_LEAST_FILE_BYTES = 1 << 20
 
 
 class Server:
@@ -36,6 +40,7 @@ class Server:
         self._readable = readable
         self._cache = cache
         self._children: dict[int, tuple[int, int]] = {}
+        self._workdirs: set[str] = set()
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
 
@@ -45,9 +50,7 @@ class Server:
             for fd, _events in self._poll.poll():
                 if fd == self._control.fileno():
                     if not self._request():
-                        self._end_all()
-                        # Leaving the ordinary way would tear down all that JAX has set up.
-                        os._exit(0)
+                        self._leave()
                 else:
                     self._reap(fd)
 
@@ -62,7 +65,9 @@ class Server:
         if request["op"] == "fork":
             self._fork(request, fds)
         elif request["op"] == "kill":
-            self._kill(request["id"])
+            self._signal(request["id"], signal.SIGKILL)
+        elif request["op"] == "remind":
+            self._signal(request["id"], signal.SIGALRM)
         return True
 
     def _fork(self, request: dict[str, Any], fds: list[int]) -> None:
@@ -72,6 +77,7 @@ class Server:
             raise SystemExit(f"the fork server has {threads} threads")
         # Here and not in the child, which may not read the grader's own files.
         importlib.import_module(ENTRIES[request["entry"]])
+        self._workdirs.add(request["workdir"])
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -85,10 +91,10 @@ class Server:
         self._poll.register(pidfd, select.POLLIN)
         self._tell({"id": request["id"], "pid": pid})
 
-    def _kill(self, child_id: int) -> None:
+    def _signal(self, child_id: int, number: int) -> None:
         for pidfd, (known, _pid) in self._children.items():
             if known == child_id:
-                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(pidfd, number)
 
     def _reap(self, pidfd: int) -> None:
         child_id, pid = self._children.pop(pidfd)
@@ -110,8 +116,16 @@ class Server:
         try:
             self._control.send(json.dumps(message).encode())
         except OSError:
-            self._end_all()
-            os._exit(0)
+            self._leave()
+
+    def _leave(self) -> None:
+        """End every child and this process, with what a coordinator left that was ended itself."""
+        self._end_all()
+        for workdir in self._workdirs:
+            if os.path.basename(workdir).startswith(WORKDIR_PREFIX):
+                shutil.rmtree(workdir, ignore_errors=True)
+        # Leaving the ordinary way would tear down all that JAX has set up.
+        os._exit(0)
 
     def _end_all(self) -> None:
         for pidfd in list(self._children):
@@ -144,17 +158,14 @@ def _child(
 
             jax.config.update("jax_compilation_cache_dir", cache)
             readable = (*readable, cache)
-        profile = walls.Profile(
-            readable=readable,
-            workdir=request["workdir"],
-            limits=walls.Limits(**request["limits"]),
-            writable_devices=("/dev/null",),
-        )
+        allowance = request["allowance"]
+        profile = _profile(readable, request["workdir"], allowance)
         layers = walls.confine(profile, (0, 1, 2, FRAMES_FD), parent)
+        _at_home(request["workdir"])
         sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
         sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-        serve(ENTRIES[request["entry"]], 0, FRAMES_FD, layers)
+        serve(ENTRIES[request["entry"]], 0, FRAMES_FD, layers, allowance["only_full"])
         code = 0
     except BaseException:  # noqa: BLE001 - whatever happens, the server's loop must not run here
         import traceback
@@ -168,8 +179,38 @@ def _child(
             os._exit(code)
 
 
-def serve(entry: str, jobs_fd: int, frames_fd: int, layers: tuple[walls.LayerState, ...]) -> None:
-    """Send the layers that hold as the first frame, then run the entry's `main`."""
+def _profile(readable: tuple[str, ...], workdir: str, allowance: dict[str, Any]) -> walls.Profile:
+    scratch = allowance["scratch_bytes"]
+    return walls.Profile(
+        readable=readable,
+        workdir=workdir,
+        limits=walls.Limits(
+            cpu_s=allowance["cpu_s"],
+            memory_bytes=allowance["memory_bytes"],
+            file_size_bytes=max(scratch, _LEAST_FILE_BYTES),
+        ),
+        writable_devices=("/dev/null",),
+        scratch_bytes=scratch,
+    )
+
+
+def _at_home(workdir: str) -> None:
+    """Make the working directory the place for everything that a program may want to keep."""
+    os.environ.update(HOME=workdir, TMPDIR=workdir)
+    tempfile.tempdir = None  # what was found before the confinement is out of reach
+
+
+def serve(
+    entry: str,
+    jobs_fd: int,
+    frames_fd: int,
+    layers: tuple[walls.LayerState, ...],
+    only_full: bool,
+) -> None:
+    """Send the layers that hold as the first frame, then run the entry's `main`.
+
+    With `only_full` nothing follows the first frame where a required layer is missing.
+    """
     from grader import wire
 
     with (
@@ -179,6 +220,8 @@ def serve(entry: str, jobs_fd: int, frames_fd: int, layers: tuple[walls.LayerSta
         told = [{"name": s.name, "on": s.state == "on", "reason": s.reason} for s in layers]
         frames.write(wire.pack({"t": "layers", "layers": told}))
         frames.flush()
+        if only_full and walls.level(layers) != "full":
+            return
         importlib.import_module(entry).main(jobs, frames)
         frames.flush()
 
@@ -196,7 +239,6 @@ def _seal() -> None:
     """Keep the children, which run as the same user, from reading or tracing this process."""
     with contextlib.suppress(OSError):
         libc("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
-        libc("prctl", _SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def main(control_fd: int, forbidden: list[str], cache: str | None) -> None:
@@ -224,13 +266,23 @@ def main(control_fd: int, forbidden: list[str], cache: str | None) -> None:
     Server(control, readable, cache).run()
 
 
-def main_spawned(entry: str) -> None:
+def main_spawned(config: dict[str, Any]) -> None:
     """Be one child without a fork server: frames on standard output, prints on standard error."""
-    reason = "this platform starts children without a fork server"
-    layers = tuple(walls.LayerState(name, "off", reason) for name in walls.LAYERS)
     _like_an_ordinary_interpreter()
+    entry, allowance = ENTRIES[config["entry"]], config["allowance"]
     frames_fd = os.dup(1)
     os.dup2(2, 1)
-    serve(ENTRIES[entry], 0, frames_fd, layers)
+    if config["forbidden"] is None:
+        trusted = "the program that runs here is part of the course"
+        layers = tuple(walls.LayerState(name, "off", trusted) for name in walls.LAYERS)
+    else:
+        # Before the walls stand: the child may not read the grader's own files.
+        importlib.import_module(entry)
+        cache = [config["cache"]] if config["cache"] else []
+        readable = (*readable_paths(config["forbidden"]), *cache)
+        profile = _profile(readable, config["workdir"], allowance)
+        layers = walls.confine(profile, (0, 1, 2, frames_fd))
+        _at_home(config["workdir"])
+    serve(entry, 0, frames_fd, layers, allowance["only_full"])
     sys.stdout.flush()
     os._exit(0)

@@ -127,6 +127,20 @@ SPOILT = {
         "exercise.toml: limits.cpu_s",
         "greater",
     ),
+    "a sibling that would stand in for a module": (
+        EXERCISE,
+        "minutes = 5",
+        'minutes = 5\nsiblings = ["json.py"]',
+        "exercise.toml: siblings.0",
+        "json.py has the name of the module json, which it may not stand for",
+    ),
+    "a sibling that is a path": (
+        EXERCISE,
+        "minutes = 5",
+        'minutes = 5\nsiblings = ["../notes.txt"]',
+        "exercise.toml: siblings.0",
+        "match",
+    ),
     "points that are not finite": (
         RUBRIC,
         "max_points = 10",

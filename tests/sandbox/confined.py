@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -19,12 +21,14 @@ from typing import Any, Self
 from grader.sandbox import landlock, seccomp
 from grader.sandbox.confine import LayerState, Limits, Profile, confine
 from grader.sandbox.paths import readable_paths
-from tests.sandbox import probes, wanted_probes
+from tests.sandbox import hindered, probes, scratch_probes, wanted_probes
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 USERS = [os.getuid(), *([NOBODY] if os.getuid() == 0 else [])]
 _KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PATH")
+SCRATCH_BYTES = 4 << 20
+FILE_BYTES = 1 << 20
 _COLLECTIVE_TIMEOUTS = (
     "--xla_cpu_collective_call_warn_stuck_timeout_seconds=2"
     " --xla_cpu_collective_call_terminate_timeout_seconds=4"
@@ -48,6 +52,7 @@ class Answer:
     outcome: str
     value: Any = None
     errno: int = 0
+    kind: str = ""
     layers: tuple[LayerState, ...] = ()
 
 
@@ -61,22 +66,35 @@ class Settings:
     layers: str
     with_jax: bool
     cpu_s: int
+    scratch: bool
+    hindrance: str
 
 
 class Confined:
-    """A forking process; `layers` is "all", "landlock" (with an ABI), "seccomp" or "none"."""
+    """A forking process; `layers` is "all", "landlock" (with an ABI), "seccomp" or "none".
+
+    With a `hindrance` of hindered.py its children confine themselves on a machine that gives less.
+    """
 
     def __init__(
-        self, uid: int, *, layers: str = "all", with_jax: bool = False, cpu_s: int = 30
+        self,
+        uid: int,
+        *,
+        layers: str = "all",
+        with_jax: bool = False,
+        cpu_s: int = 30,
+        scratch: bool = False,
+        hindrance: str = "",
     ) -> None:
         self.uid = uid
         self._place = tempfile.TemporaryDirectory()
         outside, workdir = Path(self._place.name), Path(self._place.name, "work")
-        workdir.mkdir()
         # Open to every user, so that it is the confinement that refuses.
-        for directory, mode in ((outside, 0o755), (workdir, 0o777)):
-            directory.chmod(mode)
-        for file in (outside / "canary", workdir / "present"):
+        for directory in (workdir, workdir / "folder", outside / "open", outside / "open/empty"):
+            directory.mkdir()
+            directory.chmod(0o777)
+        outside.chmod(0o755)
+        for file in (outside / "canary", outside / "open/victim", workdir / "present"):
             file.write_text("canary")
             file.chmod(0o666)
         private = workdir / "private"
@@ -84,8 +102,13 @@ class Confined:
         private.chmod(0o600)
         os.chown(private, uid, -1)
         (workdir / "way-out").symlink_to(outside / "canary")
-        settings = Settings(str(outside), str(workdir), uid, layers, with_jax, cpu_s)
+        settings = Settings(
+            str(outside), str(workdir), uid, layers, with_jax, cpu_s, scratch, hindrance
+        )
         self._settings = json.dumps(asdict(settings))
+        # A single layer need not protect it, and a scratch without a mount is the directory itself.
+        self._open = workdir if layers != "all" else None
+        self._before = sorted(_traces(outside, self._open))
 
     def __enter__(self) -> Self:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -103,10 +126,18 @@ class Confined:
         self._server.stdin.close()
         self._server.stdout.close()
         self._server.wait(30)
+        after = sorted(_traces(Path(self._place.name), self._open))
         self._place.cleanup()
+        assert after == self._before
+
+    def tidy(self) -> None:
+        """Remove what acts have made in a working directory that is not mounted."""
+        for path in Path(self._place.name, "work").iterdir():
+            if path.name not in ("folder", "present", "private", "way-out"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def ask(self, act: str) -> Answer:
-        """Try an act of probes.py, wanted_probes.py or jax_probes.py in a child of its own."""
+        """Try an act of one of the files of probes in a child of its own."""
         assert self._server.stdin is not None and self._server.stdout is not None
         self._server.stdin.write(act + "\n")
         self._server.stdin.flush()
@@ -115,8 +146,25 @@ class Confined:
         return Answer(**told, layers=layers)
 
 
+def _traces(place: Path, besides: Path | None) -> Iterator[tuple[object, ...]]:
+    """What an act could leave behind: names, kinds, modes, owners, links, times and contents."""
+    for path in (place, *place.rglob("*")):
+        if besides is not None and besides in (path, *path.parents):
+            continue
+        seen = path.lstat()
+        content = path.read_text() if path.is_file() and not path.is_symlink() else ""
+        links = seen.st_nlink, seen.st_size
+        yield str(path), seen.st_mode, seen.st_uid, *links, seen.st_mtime_ns, content
+
+
 def _serve(settings: Settings) -> None:
-    acts = {**probes.FORBIDDEN, **wanted_probes.WANTED, **wanted_probes.LIMITS}
+    acts = {**probes.FORBIDDEN, **probes.BARE, **wanted_probes.WANTED, **wanted_probes.LIMITS}
+    acts |= {
+        **scratch_probes.PROMISED,
+        **scratch_probes.TRESPASSES,
+        **scratch_probes.EXECUTIONS,
+        **scratch_probes.BRIM,
+    }
     if settings.with_jax:
         for name in ("jax", "scipy.linalg"):
             importlib.import_module(name)
@@ -142,8 +190,7 @@ def _answer(
         try:
             # What an act prints must not be taken for an answer.
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            states = _put_on(settings, readable, scene.parent, writing)
-            told = {**_attempt(act, scene), "layers": [asdict(state) for state in states]}
+            told = _confined(act, scene, settings, readable, writing)
             os.write(writing, json.dumps(told, default=str).encode())
         finally:
             os._exit(1)
@@ -155,18 +202,43 @@ def _answer(
     return told_text or json.dumps(died)
 
 
+def _confined(
+    act: probes.Act,
+    scene: probes.Scene,
+    settings: Settings,
+    readable: tuple[str, ...],
+    writing: int,
+) -> dict[str, Any]:
+    # As the fork server does: what was found before belongs to another process.
+    tempfile.tempdir = settings.workdir
+    hindered.HINDRANCES[settings.hindrance]()
+    try:
+        states = _put_on(settings, readable, scene.parent, writing)
+    except Exception as error:  # noqa: BLE001 - the test shows what it was
+        return {"outcome": "unconfined", "value": repr(error)}
+    return {**_attempt(act, scene), "layers": [asdict(state) for state in states]}
+
+
 def _put_on(
     settings: Settings, readable: tuple[str, ...], parent: int, writing: int
 ) -> tuple[LayerState, ...]:
     if settings.layers == "all":
-        profile = Profile(readable, settings.workdir, Limits(cpu_s=settings.cpu_s))
+        profile = Profile(
+            readable,
+            settings.workdir,
+            Limits(cpu_s=settings.cpu_s, file_size_bytes=FILE_BYTES),
+            scratch_bytes=SCRATCH_BYTES if settings.scratch else 0,
+        )
         return confine(profile, (0, 1, 2, writing), parent)
+    os.chdir(settings.workdir)
     landlock.libc("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     if settings.layers == "seccomp":
-        seccomp.install()
+        seccomp.install(scratch=settings.scratch)
     elif settings.layers.startswith("landlock"):
         newest = int(settings.layers.removeprefix("landlock") or landlock.NEWEST_ABI)
-        landlock.restrict((*readable, settings.workdir), ("/dev/null",), newest_abi=newest)
+        scratch = settings.workdir if settings.scratch else None
+        paths = (*readable, settings.workdir)
+        landlock.restrict(paths, ("/dev/null",), scratch, newest_abi=newest)
     return ()
 
 
@@ -174,7 +246,8 @@ def _attempt(act: probes.Act, scene: probes.Scene) -> dict[str, Any]:
     try:
         return {"outcome": "done", "value": act(scene)}
     except OSError as error:
-        return {"outcome": "refused", "value": str(error), "errno": error.errno or 0}
+        kind, code = type(error).__name__, error.errno or 0
+        return {"outcome": "refused", "value": str(error), "errno": code, "kind": kind}
     except Exception as error:  # noqa: BLE001 - the test shows what it was
         return {"outcome": "raised", "value": repr(error)}
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -40,14 +41,62 @@ def _fft(scene: Scene) -> object:
     return "same"
 
 
-def _linalg(scene: Scene) -> object:
+def _symmetric() -> np.ndarray:
+    return np.eye(8, dtype=np.float32) * 3 + 1
+
+
+def _same_as_numpy(operation: Callable[[Any, np.ndarray], Any]) -> Act:
+    """The same call on `jax.numpy.linalg` and on `numpy.linalg`."""
+
+    def act(scene: Scene) -> object:
+        import jax.numpy as jnp
+
+        a = _symmetric()
+        assert_allclose(operation(jnp.linalg, a), operation(np.linalg, a), atol=1e-4)
+        return "same"
+
+    return act
+
+
+def _qr(scene: Scene) -> object:
     import jax.numpy as jnp
 
-    a = np.eye(8, dtype=np.float32) * 3 + 1
-    assert_allclose(jnp.linalg.inv(a), np.linalg.inv(a), atol=1e-4)
-    assert_allclose(jnp.linalg.eigh(a)[0], np.linalg.eigh(a)[0], atol=1e-4)
-    assert_allclose(jnp.linalg.svd(a)[1], np.linalg.svd(a)[1], atol=1e-4)
-    jnp.linalg.qr(a)[0].block_until_ready()
+    q, r = jnp.linalg.qr(_symmetric())
+    assert_allclose(q @ r, _symmetric(), atol=1e-4)
+    return "same"
+
+
+def _auto_sharded(scene: Scene) -> object:
+    import jax
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    mesh = jax.make_mesh((4,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))  # type: ignore[no-untyped-call]
+    host = np.arange(16, dtype=np.float32).reshape(4, 4)
+    x = jax.device_put(host, NamedSharding(mesh, PartitionSpec("data")))
+    assert_allclose(jax.jit(lambda a: a.T @ a)(x), host.T @ host)
+    return len(x.devices())
+
+
+def _gradient(scene: Scene) -> object:
+    import jax
+    import jax.numpy as jnp
+
+    slope = jax.grad(lambda w: jnp.sum(jax.nn.relu(w) ** 2))(jnp.asarray([1.0, -1.0]))
+    return [float(x) for x in slope]
+
+
+def _control_flow(scene: Scene) -> object:
+    import jax
+
+    counted = jax.lax.while_loop(lambda n: n < 9, lambda n: n + 1, 0)
+    return int(jax.lax.cond(counted == 9, lambda: counted, lambda: -1))
+
+
+def _convolution(scene: Scene) -> object:
+    import jax.numpy as jnp
+
+    a, b = np.arange(8, dtype=np.float32), np.ones(3, np.float32)
+    assert_allclose(jnp.convolve(a, b), np.convolve(a, b), rtol=1e-5)
     return "same"
 
 
@@ -132,12 +181,33 @@ ACTS: dict[str, Act] = {
     "matmul": _matmul,
     "scan": _scan,
     "fft": _fft,
-    "linalg": _linalg,
+    "solve": _same_as_numpy(lambda linalg, a: linalg.solve(a, np.ones(8, np.float32))),
+    "inverse": _same_as_numpy(lambda linalg, a: linalg.inv(a)),
+    "svd": _same_as_numpy(lambda linalg, a: linalg.svd(a)[1]),
+    "eigh": _same_as_numpy(lambda linalg, a: linalg.eigh(a)[0]),
+    "cholesky": _same_as_numpy(lambda linalg, a: linalg.cholesky(a)),
+    "qr": _qr,
+    "auto_sharded": _auto_sharded,
+    "gradient": _gradient,
+    "control_flow": _control_flow,
+    "convolution": _convolution,
     "sort": _sort,
     "random": _random,
     "psum": _collective(
         lambda lax, a: lax.pcast(lax.psum(a, "data"), "data", to="varying"),
         lambda h: np.tile(h.sum(0), (4, 1)),
+    ),
+    "pmean": _collective(
+        lambda lax, a: lax.pcast(lax.pmean(a, "data"), "data", to="varying"),
+        lambda h: np.tile(h.mean(0), (4, 1)),
+    ),
+    "pmax": _collective(
+        lambda lax, a: lax.pcast(lax.pmax(a, "data"), "data", to="varying"),
+        lambda h: np.tile(h.max(0), (4, 1)),
+    ),
+    "pmin": _collective(
+        lambda lax, a: lax.pcast(lax.pmin(a, "data"), "data", to="varying"),
+        lambda h: np.tile(h.min(0), (4, 1)),
     ),
     "psum_scatter": _collective(
         lambda lax, a: lax.psum_scatter(a, "data", tiled=True), lambda h: h.sum(0)

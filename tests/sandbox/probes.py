@@ -34,25 +34,32 @@ Act = Callable[[Scene], object]
 
 FILES: dict[str, Act] = {
     "read_outside": lambda s: Path(s.outside, "canary").read_text(),
+    "read_own_memory": lambda s: os.open("/proc/self/mem", os.O_RDWR),
+    "read_own_mounts": lambda s: Path("/proc/self/mountinfo").read_text(),
+    "read_program": lambda s: os.open("/proc/self/exe", os.O_RDONLY),
     "list_outside": lambda s: os.listdir(s.outside),
     "list_root": lambda s: os.listdir("/"),
     "read_parent_memory": lambda s: os.open(f"/proc/{s.parent}/mem", os.O_RDONLY),
     "read_parent_environment": lambda s: Path(f"/proc/{s.parent}/environ").read_bytes(),
-    "read_through_link": lambda s: Path(s.workdir, "way-out").read_text(),
     "read_through_proc_root": lambda s: os.listdir("/proc/self/root/"),
-    "write_in_workdir": lambda s: Path(s.workdir, "new").write_text("x"),
-    "overwrite_in_workdir": lambda s: os.open(f"{s.workdir}/present", os.O_WRONLY),
     "truncating_open": lambda s: os.open(f"{s.workdir}/present", os.O_RDONLY | os.O_TRUNC),
-    "unnamed_file": lambda s: os.open(s.workdir, os.O_WRONLY | os.O_TMPFILE),
-    "temporary_file": lambda s: tempfile.mkstemp(),
-    "make_directory": lambda s: os.mkdir(f"{s.workdir}/new"),
-    "remove_file": lambda s: os.unlink(f"{s.workdir}/present"),
-    "rename": lambda s: os.rename(f"{s.workdir}/present", f"{s.workdir}/moved"),
     "symlink": lambda s: os.symlink("/", f"{s.workdir}/new"),
     "link": lambda s: os.link(f"{s.workdir}/present", f"{s.workdir}/new"),
     "fifo": lambda s: os.mkfifo(f"{s.workdir}/new"),
     "shm_open": lambda s: os.open(f"/dev/shm/{s.parent}", os.O_RDWR | os.O_CREAT),
     "execute_program": lambda s: os.execv("/usr/bin/env", ["env"]),
+}
+
+# Refused where there is no scratch. The link leads outside; with a scratch it is not there.
+BARE: dict[str, Act] = {
+    "write_in_workdir": lambda s: Path(s.workdir, "new").write_text("x"),
+    "overwrite_in_workdir": lambda s: os.open(f"{s.workdir}/present", os.O_WRONLY),
+    "unnamed_file": lambda s: os.open(s.workdir, os.O_WRONLY | os.O_TMPFILE),
+    "temporary_file": lambda s: tempfile.mkstemp(),
+    "make_directory": lambda s: os.mkdir(f"{s.workdir}/new"),
+    "remove_file": lambda s: os.unlink(f"{s.workdir}/present"),
+    "rename": lambda s: os.rename(f"{s.workdir}/present", f"{s.workdir}/moved"),
+    "read_through_link": lambda s: Path(s.workdir, "way-out").read_text(),
 }
 
 
@@ -154,6 +161,20 @@ KERNEL: dict[str, Act] = {
     "unknown_call": _raw(1000),
     "old_gate": _old_gate,
     "terminal_input": lambda s: libc("ioctl", 0, 0x5412, b"x"),  # TIOCSTI
+    "name_to_handle": _raw(303, -1, b"", 0, 0, 0),
+    "openat2": _raw(437, -1, b"/", bytes(24), 24),
+    "open_tree": _raw(428, -1, b"/", 0),
+    "move_mount": _raw(429, -1, b"/", -1, b"/", 0),
+    "fsopen": _raw(430, b"tmpfs", 0),
+    "mount_setattr": _raw(442, -1, b"/", 0, bytes(32), 32),
+    "pivot_root": _raw(155, b"/", b"/"),
+    "take_descriptor": _raw(438, -1, 0, 0),
+    "write_parent_pages": _at_parent(311, 0, 0, 0, 0, 0),
+    "neither_read_nor_write": lambda s: os.open(f"{s.workdir}/present", 3),
+    "truncating_read": lambda s: os.open(f"{s.workdir}/present", os.O_RDONLY | os.O_TRUNC),
+    "lock": lambda s: libc("syscall", 73, os.open(f"{s.workdir}/present", os.O_RDONLY), 2),
+    "chmod_descriptor": lambda s: os.fchmod(os.open(f"{s.workdir}/present", os.O_RDONLY), 0o600),
+    "chmod_program": lambda s: os.chmod("/proc/self/exe", 0o755),
     "chmod": lambda s: os.chmod(f"{s.workdir}/present", 0o600),
     "chown": lambda s: os.chown(f"{s.workdir}/present", os.getuid(), os.getgid()),
     "touch": lambda s: os.utime(f"{s.workdir}/present"),

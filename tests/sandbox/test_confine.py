@@ -14,7 +14,7 @@ import pytest
 
 from grader.records.evidence import REQUIRED_LAYERS
 from grader.sandbox.confine import LAYERS, LayerState, level, probe
-from tests.sandbox import jax_probes, probes, wanted_probes
+from tests.sandbox import jax_probes, probes, scratch_probes, wanted_probes
 from tests.sandbox.confined import ENVIRONMENT, USERS, Confined
 
 
@@ -33,19 +33,63 @@ def can_read_interpreter(uid: int) -> bool:
         return child.ask("read_the_interpreter").outcome == "done"
 
 
-@pytest.fixture(scope="module", params=USERS, ids=lambda uid: f"uid{uid}")
-def child(request: pytest.FixtureRequest) -> Iterator[Confined]:
+# A machine that gives all, a child that asks for no scratch, a machine without namespaces.
+SITUATIONS = {
+    "scratch": {"scratch": True},
+    "bare": {},
+    "no_namespaces": {"scratch": True, "hindrance": "namespaces"},
+}
+
+
+def confined(uid: int, situation: str, *, with_jax: bool = False) -> Iterator[Confined]:
+    states = {state.name: state.state for state in probe()}
     if machine_level() != "full":
         pytest.skip(f"this machine gives {probe()}")
-    with Confined(request.param, with_jax=True) as confined:
-        yield confined
+    if situation == "scratch" and states["scratch"] == "off":
+        pytest.skip("this machine gives no scratch")
+    with Confined(uid, with_jax=with_jax, **SITUATIONS[situation]) as child:
+        yield child
+
+
+@pytest.fixture(scope="module", params=USERS, ids=lambda uid: f"uid{uid}")
+def user(request: pytest.FixtureRequest) -> int:
+    uid: int = request.param
+    return uid
+
+
+@pytest.fixture(scope="module", params=SITUATIONS)
+def child(request: pytest.FixtureRequest, user: int) -> Iterator[Confined]:
+    yield from confined(user, request.param)
+
+
+@pytest.fixture(scope="module", params=["scratch", "no_namespaces"])
+def with_jax(request: pytest.FixtureRequest, user: int) -> Iterator[Confined]:
+    if not can_read_interpreter(user):
+        pytest.skip(f"the interpreter is not readable by user {user}")
+    yield from confined(user, request.param, with_jax=True)
+
+
+@pytest.fixture(scope="module", params=["bare", "no_namespaces"])
+def unscratched(request: pytest.FixtureRequest, user: int) -> Iterator[Confined]:
+    yield from confined(user, request.param)
 
 
 @needs_linux
-@pytest.mark.parametrize("act", probes.FORBIDDEN)
+@pytest.mark.parametrize("act", {**probes.FORBIDDEN, **scratch_probes.TRESPASSES})
 def test_a_forbidden_act_is_refused(child: Confined, act: str) -> None:
     answer = child.ask(act)
     assert (answer.outcome, answer.errno in REFUSALS) == ("refused", True), answer
+    assert level(answer.layers) == "full"
+
+
+@needs_linux
+@pytest.mark.parametrize("act", probes.BARE)
+def test_without_a_scratch_nothing_is_writable(unscratched: Confined, act: str) -> None:
+    answer = unscratched.ask(act)
+    assert (answer.outcome, answer.errno in (errno.EPERM, errno.EACCES)) == ("refused", True)
+    assert answer.kind == "PermissionError"
+    assert level(answer.layers) == "full"
+    assert {state.name: state.state for state in answer.layers}["scratch"] == "off"
 
 
 @needs_linux
@@ -62,18 +106,14 @@ def test_an_ordinary_act_works(child: Confined, act: str) -> None:
 
 @needs_linux
 @pytest.mark.parametrize("act", jax_probes.ACTS)
-def test_what_a_lesson_does_with_jax_works(child: Confined, act: str) -> None:
-    if not can_read_interpreter(child.uid):
-        pytest.skip(f"the interpreter is not readable by user {child.uid}")
-    answer = child.ask(act)
+def test_what_a_lesson_does_with_jax_works(with_jax: Confined, act: str) -> None:
+    answer = with_jax.ask(act)
     assert answer.outcome == "done", answer
 
 
 @needs_linux
-def test_jax_starts_well_within_the_memory_limit(child: Confined) -> None:
-    if not can_read_interpreter(child.uid):
-        pytest.skip(f"the interpreter is not readable by user {child.uid}")
-    used = child.ask("address_space").value
+def test_jax_starts_well_within_the_memory_limit(with_jax: Confined) -> None:
+    used = with_jax.ask("address_space").value
     assert used["limit_mib"] == 3072
     assert used["peak_mib"] < used["limit_mib"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from grader.sandbox import landlock
 from grader.sandbox.landlock import carve, handled
-from tests.sandbox import probes, wanted_probes
+from tests.sandbox import probes, scratch_probes, wanted_probes
 from tests.sandbox.confined import USERS, Confined
 
 
@@ -37,11 +37,32 @@ def child(request: pytest.FixtureRequest) -> Iterator[Confined]:
 
 
 @needs_landlock
-@pytest.mark.parametrize("act", probes.FILES)
+@pytest.mark.parametrize("act", {**probes.FILES, **probes.BARE})
 def test_files_that_were_not_named_are_refused(child: Confined, act: str) -> None:
     answer = child.ask(act)
     assert answer.outcome == "refused", answer
     assert act in ANY_ERRNO or answer.errno in (errno.EACCES, errno.EXDEV), answer
+
+
+# What Landlock knows nothing of is for seccomp to refuse.
+UNKNOWN = {"truncating_neither_outside", "whiteout", "chmod_victim", "touch_victim"}
+MOUNTS = {"mount_over", "grow_the_scratch", "unmount_the_scratch"}
+PLACES = [act for act in scratch_probes.TRESPASSES if act not in UNKNOWN | MOUNTS]
+
+
+@pytest.fixture(scope="module", params=USERS, ids=lambda uid: f"uid{uid}")
+def with_scratch(request: pytest.FixtureRequest) -> Iterator[Confined]:
+    with Confined(request.param, layers="landlock", scratch=True) as confined:
+        yield confined
+
+
+@needs_landlock
+@pytest.mark.parametrize("act", PLACES)
+def test_a_scratch_ends_at_its_own_directory(with_scratch: Confined, act: str) -> None:
+    answer = with_scratch.ask(act)
+    assert answer.outcome == "refused", answer
+    assert answer.errno in (errno.EACCES, errno.EXDEV, errno.EPERM), answer
+    with_scratch.tidy()
 
 
 @needs_landlock
@@ -70,6 +91,18 @@ def test_rules_of_an_older_kernel_hold(abi: int) -> None:
             assert child.ask(act).outcome == "refused", act
         for act in ("read_in_workdir", "write_to_null", "thread"):
             assert child.ask(act).outcome == "done", act
+
+
+@needs_landlock
+@pytest.mark.parametrize("abi", KNOWN_ABIS)
+def test_a_scratch_holds_as_an_older_kernel_would_ask(abi: int) -> None:
+    with Confined(os.getuid(), layers=f"landlock{abi}", scratch=True) as child:
+        for act in ("write_outside", "remove_outside", "rename_inwards", "fifo_in_workdir"):
+            assert child.ask(act).outcome == "refused", act
+        assert child.ask("modes").outcome == "done"
+        between = child.ask("rename_between_directories")
+        assert between.errno == (errno.EXDEV if abi < 2 else 0)
+        child.tidy()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from grader.process import Exit, OutputBuffer
-from grader.records.evidence import Outcome, OutcomeKind
-from grader.sandbox import outcomes
+from grader.records.evidence import Outcome, OutcomeKind, Output
+from grader.sandbox import fault_dump, outcomes
+from grader.sandbox.outcomes import Known
 
 NAME = "my solution.py"
 FAULT = f"""Fatal Python error: Segmentation fault
@@ -18,7 +19,7 @@ Thread 0x00007f (most recent call first):
   File "{NAME}", line 9 in <module>
 """
 STUCK = (
-    "E0000 rendezvous.cc:102] Termination timeout for `first call to collective` of 4 seconds"
+    "E0000 rendezvous.cc:102] Termination timeout for `all reduce RendezvousKey{run_id=1}` of 4 s"
     " exceeded. Exiting to ensure a consistent program state. Expected 4 threads to join the"
     " rendezvous, but only 3 of them arrived on time.\n"
 )
@@ -51,15 +52,31 @@ def stop(kind: str, message: str = "", line: Any = 7, **more: Any) -> dict[str, 
 
 IMPORTED = "the grader imports the module to its end"
 SIZE = "the lesson's arrays take a few kilobytes: look for a size that grew"
+RUN_IT = "run the file with python, mend that line, and grade again"
+CHECK = "`python -m py_compile 'my solution.py'`"
+ALL = f"{CHECK} tells whether that was all"
+WRITES = "leave it out: a solution needs no file, nor may it write one"
+SOURCE = "\n" * 6 + "    stuck(x).block_until_ready()  # here\nother()\n"
+READS = "remove that call: " + IMPORTED
+Told = tuple[dict[str, Any], OutcomeKind, str, str, int | None]
 
-TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
+
+def refused(**facts: str) -> dict[str, Any]:
+    return {"stop": stop("raised", "PermissionError: no", detail={"refused": facts})}
+
+
+def misspelt(message: str, text: str = "", offset: int = 0) -> dict[str, Any]:
+    return {"stop": stop("syntax_error", message, detail={"text": text, "offset": offset})}
+
+
+TOLD: dict[str, Told] = {
     "everything sent": ({"done": True}, "finished", "", "", None),
     "stopped only while exporting": ({"named": True, "timed_out": True}, "finished", "", "", None),
     "an exception": (
         {"stop": stop("raised", "ValueError: no")},
         "raised",
         "ValueError: no",
-        "run the file with python, mend that line, and grade again",
+        RUN_IT,
         7,
     ),
     "a part that is not filled in": (
@@ -80,7 +97,7 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
         {"stop": stop("raised", "ModuleNotFoundError: No module named 'mine'")},
         "raised",
         "ModuleNotFoundError: No module named 'mine'",
-        "use only jax, numpy and the standard library; other files are not beside yours here",
+        "do without `mine`: use only jax, numpy and the standard library",
         7,
     ),
     "another number of devices": (
@@ -90,17 +107,107 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
         "remove that line: the grader always gives four CPU devices",
         7,
     ),
-    "a refusal of the sandbox": (
-        {"stop": stop("raised", "PermissionError: no", detail={"denied": True})},
+    "an assertion without words": (
+        {"stop": stop("raised", "AssertionError", detail={"call": "assert x == 3"})},
+        "raised",
+        "AssertionError: `assert x == 3` does not hold",
+        "print both sides of that assert, and mend what differs",
+        7,
+    ),
+    "a warning that became an error": (
+        {"stop": stop("raised", "RuntimeWarning: overflow encountered")},
+        "raised",
+        "RuntimeWarning: overflow encountered",
+        "mend what it warns of: the module turns warnings into errors",
+        7,
+    ),
+    "a file that is refused": (
+        refused(what="file", path="x.txt", verb="opening", way="writing", call="open('x.txt','w')"),
         "blocked",
-        "the sandbox refused what the module tried at line 7: PermissionError: no",
-        "remove file, network and process calls: a solution needs none, nor may it write files",
+        "the sandbox refused opening 'x.txt' for writing at line 7, in `open('x.txt','w')`",
+        WRITES,
+        7,
+    ),
+    "a file that is refused, with a place for others": (
+        {
+            **refused(what="file", path="/etc/x", verb="deleting", way=""),
+            "known": Known(scratch_mib=8),
+        },
+        "blocked",
+        "the sandbox refused deleting '/etc/x' at line 7",
+        "write only into the working directory, which holds 8 MiB and is thrown away; a solution"
+        " needs no file",
+        7,
+    ),
+    "a temporary file": (
+        refused(what="file", verb="making a temporary file", call="tempfile.mkdtemp()"),
+        "blocked",
+        "the sandbox refused making a temporary file at line 7, in `tempfile.mkdtemp()`",
+        WRITES,
+        7,
+    ),
+    "a full directory": (
+        {**refused(what="full", path="x", call="save()"), "known": Known(scratch_mib=8)},
+        "blocked",
+        "the module filled its working directory with files at line 7, in `save()`:"
+        " the working directory holds 8 MiB",
+        "write less, or nothing: no file is needed for a solution, and none is kept",
+        7,
+    ),
+    "a file that grew": (
+        refused(what="too_large", path="x"),
+        "blocked",
+        "the module wrote the file 'x' beyond the size that a file may have at line 7",
+        "write less, or nothing: no file is needed for a solution, and none is kept",
+        7,
+    ),
+    "the network": (
+        refused(what="network", call="urlopen(url)"),
+        "blocked",
+        "the sandbox refused a network connection at line 7, in `urlopen(url)`",
+        "there is no network while grading: put what is needed into the file itself",
+        7,
+    ),
+    "a process": (
+        refused(what="process", call="os.fork()"),
+        "blocked",
+        "the sandbox refused a new process at line 7, in `os.fork()`",
+        "a solution is one process: leave out subprocess, multiprocessing and os.fork",
+        7,
+    ),
+    "an event loop": (
+        refused(what="loop", call="asyncio.run(main())"),
+        "blocked",
+        "the sandbox refused an asyncio event loop, which needs a socket at line 7,"
+        " in `asyncio.run(main())`",
+        "call the functions directly: a solution needs no asyncio",
+        7,
+    ),
+    "a signal to another process": (
+        refused(what="signal", call="os.kill(1, 9)"),
+        "blocked",
+        "the sandbox refused a signal to another process at line 7, in `os.kill(1, 9)`",
+        "leave that call out: a module may only reach its own process",
+        7,
+    ),
+    "another refusal": (
+        refused(what="call"),
+        "blocked",
+        "the sandbox refused a system call at line 7",
+        "leave that call out: a solution needs jax, numpy and plain Python",
         7,
     ),
     "an exit": (
-        {"stop": stop("exited", "exit code 0")},
+        {"stop": stop("exited", "exit code 0", detail={"call": "sys.exit(0)"})},
         "exited",
-        "the module ended itself at line 7 (exit code 0)",
+        "the module ended itself at line 7 by `sys.exit(0)`",
+        f"remove the call that exits: {IMPORTED}",
+        7,
+    ),
+    "an exit whose code is somewhere else": (
+        {"stop": stop("exited", "exit code 3", detail={"call": "main()"})},
+        "exited",
+        "the module ended itself at line 7 by `main()` (exit code 3)",
         f"remove the call that exits: {IMPORTED}",
         7,
     ),
@@ -114,78 +221,186 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
     "the CPU limit": (
         {"stop": stop("cpu_limit")},
         "cpu_limit",
-        "the module used up its CPU seconds at line 7",
+        "the module used up its CPU seconds at line 7: all 20",
         "look for a loop that does not end at that line",
         7,
     ),
     "the wall limit": (
-        {"stop": stop("wall_limit")},
+        {"stop": stop("wall_limit"), "known": Known(SOURCE, wall_limit_s=30)},
         "wall_limit",
-        "the module did not end in time at line 7",
+        "the module did not end in time at line 7, in `stuck(x).block_until_ready()`:"
+        " 30 seconds were allowed",
         "look for a wait, a sleep or an input that never comes",
         7,
     ),
     "no memory": (
-        {"stop": stop("out_of_memory", "MemoryError: ")},
+        {"stop": stop("out_of_memory", "MemoryError")},
         "out_of_memory",
         "the module asked for more memory than it may have at line 7",
         SIZE,
         7,
     ),
+    "no memory for an array": (
+        {
+            "stop": stop("out_of_memory", "_ArrayMemoryError: Unable to allocate 8.00 TiB"),
+            "known": Known(memory_mib=3072),
+        },
+        "out_of_memory",
+        "the module asked for more memory than the 3072 MiB it may have at line 7:"
+        " Unable to allocate 8.00 TiB",
+        SIZE,
+        7,
+    ),
+    "no memory in XLA": (
+        {
+            "stop": stop(
+                "out_of_memory",
+                "JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 4398046511104 bytes",
+            )
+        },
+        "out_of_memory",
+        "the module asked for more memory than it may have at line 7:"
+        " Out of memory allocating 4 TiB",
+        SIZE,
+        7,
+    ),
     "a syntax error": (
-        {"stop": stop("syntax_error", "'(' was never closed")},
+        misspelt("'(' was never closed", "x = (1,\n", 5),
         "syntax_error",
-        "my solution.py is not Python at line 7: '(' was never closed",
-        "run `python -m py_compile 'my solution.py'` and mend that line",
+        "my solution.py is not Python at line 7: '(' was never closed in column 5, at `(1,`",
+        f"close that bracket; {ALL}",
+        7,
+    ),
+    "a syntax error without a name": (
+        misspelt("invalid syntax"),
+        "syntax_error",
+        "my solution.py is not Python at line 7: invalid syntax",
+        f"run {CHECK} and mend that line",
         7,
     ),
     "a smart quote": (
-        {"stop": stop("syntax_error", "invalid character '\u201c' (U+201C)")},
+        misspelt("invalid character '\u201c' (U+201C)", "x = \u201ca\u201d", 5),
         "syntax_error",
-        "my solution.py is not Python at line 7: it has the character '\u201c' (U+201C)",
+        "my solution.py is not Python at line 7: it has the character '\u201c' (U+201C)"
+        " in column 5",
         'type " there instead; word processors put the other in',
         7,
     ),
     "a smart quote that closes nothing": (
-        {
-            "stop": stop(
-                "syntax_error",
-                "unterminated string literal (detected at line 7)",
-                detail={"text": "x = 'a\u2019"},
-            )
-        },
+        misspelt("unterminated string literal (detected at line 7)", "x = 'a\u2019", 5),
         "syntax_error",
-        "my solution.py is not Python at line 7: it has the character '\u2019' (U+2019)",
+        "my solution.py is not Python at line 7: it has the character '\u2019' (U+2019)"
+        " in column 7",
         "type ' there instead; word processors put the other in",
         7,
     ),
     "a hard space": (
-        {"stop": stop("syntax_error", "invalid non-printable character U+00A0")},
+        misspelt("invalid non-printable character U+00A0", "x =\u00a01", 4),
         "syntax_error",
-        "my solution.py is not Python at line 7: it has the character '\\xa0' (U+00A0)",
+        "my solution.py is not Python at line 7: it has the character '\\xa0' (U+00A0) in column 4",
         "type a plain space there instead; word processors put the other in",
         7,
     ),
+    "a minus of mathematics": (
+        misspelt("invalid character '\u2212' (U+2212)", "x = \u22121", 5),
+        "syntax_error",
+        "my solution.py is not Python at line 7: it has the character '\u2212' (U+2212)"
+        " in column 5",
+        "type - there instead; word processors put the other in",
+        7,
+    ),
+    "a wide bracket": (
+        misspelt("invalid character '\uff08' (U+FF08)", "f\uff081)", 2),
+        "syntax_error",
+        "my solution.py is not Python at line 7: it has the character '\uff08' (U+FF08)"
+        " in column 2",
+        "type ( there instead: this one is a wide or decorated form of it",
+        7,
+    ),
+    "a space without width": (
+        misspelt("invalid non-printable character U+200B", "x\u200b = 1", 2),
+        "syntax_error",
+        "my solution.py is not Python at line 7: it has the invisible character U+200B"
+        " (zero width space) in column 2",
+        "delete it: it cannot be seen; copying from a web page or a chat puts it in",
+        7,
+    ),
+    "a second byte order mark": (
+        misspelt("invalid non-printable character U+FEFF", "\ufeffx = 1", 1),
+        "syntax_error",
+        "my solution.py is not Python at line 7: it has the invisible character U+FEFF"
+        " (zero width no-break space) in column 1",
+        "delete it: it cannot be seen; copying from a web page or a chat puts it in",
+        7,
+    ),
+    "a picture": (
+        misspelt("invalid character '\U0001f600' (U+1F600)", "x = \U0001f600", 5),
+        "syntax_error",
+        "my solution.py is not Python at line 7: it has the character '\U0001f600'"
+        " (U+1F600, grinning face) in column 5",
+        "delete it, or put it between quotes: only texts and comments may have it",
+        7,
+    ),
     "another error on a line with a smart quote": (
-        {"stop": stop("syntax_error", "invalid syntax", detail={"text": "def f(: # it\u2019s"})},
+        misspelt("invalid syntax", "def f(: # it\u2019s"),
         "syntax_error",
         "my solution.py is not Python at line 7: invalid syntax",
-        "run `python -m py_compile 'my solution.py'` and mend that line",
+        f"run {CHECK} and mend that line",
+        7,
+    ),
+    "tabs and spaces": (
+        misspelt("inconsistent use of tabs and spaces in indentation", "\ty = 1\n", 8),
+        "syntax_error",
+        "my solution.py is not Python at line 7:"
+        " inconsistent use of tabs and spaces in indentation in column 8",
+        f"indent with four spaces, and with no tab anywhere; {ALL}",
+        7,
+    ),
+    "a print of Python 2": (
+        misspelt(
+            "Missing parentheses in call to 'print'. Did you mean print(...)?", 'print "a"', 1
+        ),
+        "syntax_error",
+        "my solution.py is not Python at line 7: Missing parentheses in call to 'print'."
+        ' Did you mean print(...)? in column 1, at `print "a"`',
+        f"write print(…): this is Python 3; {ALL}",
+        7,
+    ),
+    "a command of a notebook": (
+        misspelt("invalid syntax", "!pip install jax\n", 1),
+        "syntax_error",
+        "my solution.py is not Python at line 7: invalid syntax; the line is a command of a"
+        " notebook, no Python in column 1, at `!pip install jax`",
+        "delete that line",
         7,
     ),
     "killed for the wall clock": (
-        {"timed_out": True, "ended": Exit(None, 9), "output": printed(FAULT)},
+        {
+            "timed_out": True,
+            "ended": Exit(None, 9, 0.3),
+            "output": printed(FAULT),
+            "known": Known(wall_limit_s=30),
+        },
         "wall_limit",
-        "the module did not end in time at line 7",
+        "the module did not end in time at line 7: 30 seconds were allowed,"
+        " it used 0.3 of the processor",
         "look for a wait, a sleep or an input that never comes",
         7,
     ),
-    "a flood": (
-        {"output": printed("x" * (5 << 20)), "ended": Exit(None, 9)},
-        "output_flood",
-        "the module printed more than 4 MiB and was stopped",
-        "remove the print inside the loop; head and tail of the output are kept",
+    "killed for the wall clock while it was busy": (
+        {"timed_out": True, "ended": Exit(None, 9, 19.0), "known": Known(wall_limit_s=30)},
+        "wall_limit",
+        "the module did not end in time: 30 seconds were allowed, it used 19.0 of the processor",
+        "look for a loop that does not end, or for a size that grew",
         None,
+    ),
+    "a flood": (
+        {"output": printed("x" * (5 << 20)), "ended": Exit(None, 9), "unfinished": 3},
+        "output_flood",
+        "the module printed more than 4 MiB and was stopped at line 3 after 5 MiB;"
+        " the first 16 and the last 16 KiB are kept",
+        "remove the print inside the loop, or print only every hundredth step",
+        3,
     ),
     "nonsense on the pipe": (
         {"garbled": "a frame was cut short"},
@@ -195,10 +410,12 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
         None,
     ),
     "a deadlock": (
-        {"ended": Exit(None, 6), "output": printed(STUCK + FAULT)},
+        {"ended": Exit(None, 6), "output": printed(STUCK + FAULT), "known": Known(SOURCE)},
         "deadlock",
-        "a collective was not reached by every device at line 7: 3 of 4 devices arrived",
-        "every device must run the same collectives: move them out of a cond or an if",
+        "a collective was not reached by every device at line 7,"
+        " in `stuck(x).block_until_ready()`: 3 of 4 devices arrived at the all-reduce",
+        "every device must run the same collectives (psum, pmean or pmax): move them out of a"
+        " cond or an if",
         7,
     ),
     "a deadlock without numbers": (
@@ -218,22 +435,45 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
     "the CPU limit inside compiled code": (
         {"ended": Exit(None, 24, 20.1), "output": printed(FAULT)},
         "cpu_limit",
-        "the module used up its CPU seconds at line 7",
-        "look for a loop that does not end",
+        "the module used up its CPU seconds at line 7: 20.1 of 20",
+        "look for a loop that does not end at that line",
         7,
     ),
     "a crash": (
-        {"ended": Exit(None, 11), "output": printed(FAULT)},
+        {"ended": Exit(None, 11), "output": printed(FAULT), "known": Known(SOURCE)},
         "killed",
-        "the module's process was ended by SIGSEGV (signal 11) at line 7",
-        "look for code that ends the process or reaches into memory (ctypes, os.kill)",
+        "the module's process was ended by a segmentation fault, SIGSEGV (signal 11) at line 7,"
+        " in `stuck(x).block_until_ready()`",
+        "look for code that reaches into memory, such as ctypes",
         7,
+    ),
+    "an abort of XLA": (
+        {
+            "ended": Exit(None, 6),
+            "output": printed("F1130 01:37:32 7161 raw_buffer.h:106] Check failed: a == b \n"),
+        },
+        "killed",
+        "the module's process was ended by an abort, SIGABRT (signal 6);"
+        " XLA gave up with: Check failed: a == b",
+        "look for a size that grew at that line; this is a fault that XLA cannot survive",
+        None,
+    ),
+    "a kill of its own": (
+        {
+            "ended": Exit(None, 9, 0.2),
+            "known": Known(endings=[(5, "os._exit(1)"), (6, "os.kill(os.getpid(), 9)")]),
+        },
+        "killed",
+        "the module's process was ended by a kill, SIGKILL (signal 9) at line 6,"
+        " by `os.kill(os.getpid(), 9)`",
+        READS,
+        6,
     ),
     "a kill that used no CPU": (
         {"ended": Exit(None, 9, 0.2)},
         "killed",
-        "the module's process was ended by SIGKILL (signal 9)",
-        "look for code that ends the process or reaches into memory (ctypes, os.kill)",
+        "the module's process was ended by a kill, SIGKILL (signal 9)",
+        "look for os.kill; this machine ends a process too when its memory is full",
         None,
     ),
     "a signal without a name": (
@@ -242,6 +482,25 @@ TOLD: dict[str, tuple[dict[str, Any], OutcomeKind, str, str, int | None]] = {
         "the module's process was ended by signal 200",
         "look for code that ends the process or reaches into memory (ctypes, os.kill)",
         None,
+    ),
+    "an end by a call": (
+        {"ended": Exit(0, None), "known": Known(endings=[(4, "os._exit(0)")]), "unfinished": 3},
+        "no_result",
+        "the module ended its process at line 4 by `os._exit(0)` (exit code 0), without a result",
+        READS,
+        4,
+    ),
+    "an end by one of several calls": (
+        {
+            "ended": Exit(1, None),
+            "known": Known(SOURCE, [(4, "os._exit(0)"), (5, "os._exit(1)")]),
+            "unfinished": 8,
+        },
+        "no_result",
+        "the module's process ended at line 8, in `other()`, without leaving a result"
+        " (exit code 1)",
+        f"remove calls such as os._exit: {IMPORTED}",
+        8,
     ),
     "an end without a result": (
         {"ended": Exit(0, None)},
@@ -295,6 +554,49 @@ def test_a_dump_of_another_file_tells_no_line() -> None:
     assert tell(ended=Exit(None, 11), output=printed(FAULT.replace(NAME, "x.py"))).line is None
 
 
+def test_the_frames_of_a_dump_are_the_learners_own_innermost_last() -> None:
+    found = tell(ended=Exit(None, 11), output=printed(FAULT))
+    assert found.frames == ("line 9, in <module>", "line 7, in crash")
+
+
+def test_of_several_dumps_the_last_one_counts_and_in_it_the_current_thread() -> None:
+    first = f'Current thread 0x01 (most recent call first):\n  File "{NAME}", line 1 in a\n\n'
+    last = (
+        "Fatal Python error: Aborted\n\n"
+        f'Current thread 0x01 (most recent call first):\n  File "{NAME}", line 5 in b\n\n'
+        f'Thread 0x02 (most recent call first):\n  File "{NAME}", line 6 in c\n'
+    )
+    assert fault_dump.frames(NAME, first + last) == [(5, "b")]
+    assert fault_dump.frames(NAME, first + last.replace("Current t", "T")) == [(6, "c")]
+    assert fault_dump.frames(NAME, first) == [(1, "a")]
+
+
+def test_a_name_that_is_not_ascii_is_found_in_a_dump() -> None:
+    dump = 'Thread 0x1 [python] (most recent call first):\n  File "l\\xf6sung.py", line 3 in f\n'
+    assert fault_dump.frames("l\u00f6sung.py", dump) == [(3, "f")]
+
+
+def test_words_that_a_module_printed_itself_make_no_crash() -> None:
+    assert tell(ended=Exit(1, None), output=printed("Out of memory")).kind == "no_result"
+    assert tell(ended=Exit(1, None), output=printed(STUCK)).kind == "no_result"
+
+
+def test_the_dumps_are_left_out_of_what_the_module_printed() -> None:
+    dump = FAULT.replace("Thread", "Current thread") + "\nExtension modules: numpy (total: 1)\n"
+    xla = "*** Check failure stack trace: ***\n    @     0x7f8f78040634  (unknown)\n"
+    said = Output(f"mine\n{xla}{dump}", "", 1000)
+    left = fault_dump.left_out(said)
+    assert left.head.split() == ["mine"]
+    assert left.total_bytes == 1000 - len(said.head) + len(left.head)
+    own = Output('mine at 0x12\n  File "a.py", line 3 in f\n', "", 50)
+    assert fault_dump.left_out(own) is own
+
+
+def test_what_cannot_be_printed_is_spelled_out() -> None:
+    found = tell(stop=stop("raised", "ValueError: \x1b[2J\ud800\u202e a\nb"))
+    assert found.message == r"ValueError: \x1b[2J\ud800\u202e a b"
+
+
 HOSTILE = [
     {},
     {"kind": None},
@@ -310,7 +612,8 @@ HOSTILE = [
     stop("raised", message={"a": 1}),
     stop("raised", message="x" * 10**6),
     stop("raised", detail=[]),
-    stop("raised", detail={"denied": "yes"}),
+    stop("raised", detail={"refused": "yes"}),
+    stop("raised", detail={"call": 5}),
     stop("syntax_error", detail={"text": {"a": 1}}),
     stop("syntax_error", message="unterminated string", detail={"text": 5}),
 ]
@@ -323,6 +626,22 @@ def test_a_forged_stop_is_data_like_any_other(frame: dict[str, Any]) -> None:
     assert found.line is None or found.line == 7
     assert len(found.message) <= 1600 and len(found.frames) <= 12
     assert all(len(line) <= 200 for line in found.frames)
+
+
+REFUSED = [
+    {},
+    {"what": None},
+    {"what": "file", "path": 5, "verb": ["x"], "way": {}},
+    {"what": "file", "path": "x" * 10**6, "verb": "<b>", "way": "crying", "call": "c" * 10**6},
+    {"what": "full", "path": {"a": 1}},
+]
+
+
+@pytest.mark.parametrize("facts", REFUSED, ids=lambda f: str(f)[:40])
+def test_a_forged_refusal_is_said_in_our_words(facts: dict[str, Any]) -> None:
+    found = tell(stop=stop("raised", detail={"refused": facts}))
+    assert found.kind == "blocked"
+    assert len(found.message) < 400 and "<b>" not in found.message and "crying" not in found.message
 
 
 def test_a_kill_before_the_cpu_limit_is_no_cpu_limit() -> None:

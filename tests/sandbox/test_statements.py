@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
+import site
 import subprocess
 import sys
 import textwrap
 import types
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.sandbox import statements
+from grader.sandbox import denials, raised, statements
 from grader.sandbox.statements import Stop
 
 FILE = "s.py"
@@ -119,7 +123,7 @@ def test_an_exception_is_told_with_the_innermost_line_of_the_learner() -> None:
     assert (stop.kind, stop.line) == ("raised", 3)
     assert stop.message.startswith("JSONDecodeError: ")
     assert stop.frames == ["line 5, in <module>", "line 3, in f"]
-    assert stop.detail == {"type": "JSONDecodeError", "denied": False}
+    assert stop.detail == {"type": "JSONDecodeError", "call": "json.loads('{')"}
 
 
 def test_lines_of_a_statement_over_several_lines_are_right() -> None:
@@ -180,21 +184,310 @@ def test_any_other_base_exception_is_an_exception(name: str) -> None:
     assert stopped(f"raise {name}('x')\n").kind == "raised"
 
 
+# A library whose call the system refuses, seen from a file of another name.
+LIBRARY = """
+def library(name, body):
+    made = {"__name__": name}
+    exec(compile(body, f"{name}.py", "exec"), made)
+    return made["call"]
+
+"""
+DENIED = "PermissionError(13, 'Permission denied', 'x.txt')"
+NO_PATH = "PermissionError(1, 'Operation not permitted')"
+
+
+def failing(name: str, error: str) -> str:
+    return LIBRARY + f'call = library("{name}", "def call(*a, **k): raise {error}")\n'
+
+
+def refusal(source: str, **given: object) -> dict[str, str]:
+    """Return what was refused while a module ran that has some names already."""
+    tree = statements.parse(source.encode(), FILE)
+    assert isinstance(tree, ast.Module)
+    module = statements.new_module(FILE)
+    vars(module).update(given)
+    stop = statements.run(tree, module, FILE, None, lambda _index: None)
+    assert stop is not None
+    found = stop.detail["refused"]
+    assert isinstance(found, dict)
+    return found
+
+
 @pytest.mark.parametrize(
-    "line",
+    ("name", "error", "what"),
     [
-        "raise PermissionError(13, 'no')",
-        "try:\n    raise PermissionError\nexcept OSError as e:\n    raise ValueError from e",
-        "try:\n    raise PermissionError\nexcept OSError:\n    raise ValueError",
+        ("socket", NO_PATH, "network"),
+        ("urllib.request", NO_PATH, "network"),
+        ("subprocess", NO_PATH, "process"),
+        ("subprocess", DENIED, "process"),
+        ("multiprocessing.synchronize", NO_PATH, "process"),
+        ("asyncio.unix_events", NO_PATH, "loop"),
+        ("tempfile", DENIED, "file"),
+        ("mine", DENIED, "file"),
+        ("mine", NO_PATH, "call"),
+        ("mine", "OSError(28, 'No space left on device', 'x')", "full"),
+        ("mine", "OSError(27, 'File too large')", "too_large"),
+        ("mine", "OSError(30, 'Read-only file system', 'x')", "file"),
+        ("mine", "OSError(101, 'Network is unreachable')", "network"),
+        ("mine", "__import__('socket').gaierror(-3, 'Temporary failure')", "network"),
+        ("mine", "FileNotFoundError(2, 'No usable temporary directory found in []')", "file"),
     ],
 )
-def test_a_refusal_of_the_sandbox_is_seen_behind_other_exceptions(line: str) -> None:
-    assert stopped(line).detail["denied"] is True
+def test_what_the_sandbox_refused_is_told_by_its_kind(name: str, error: str, what: str) -> None:
+    found = refusal(failing(name, error) + "call('a')\n")
+    assert (found["what"], found["call"]) == (what, "call('a')")
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("os.setxattr", "file"),
+        ("os.mkdir", "file"),
+        ("os.fork", "process"),
+        ("os.execv", "process"),
+        ("os.kill", "signal"),
+        ("os.nice", "call"),
+    ],
+)
+def test_a_call_that_leaves_no_frame_is_told_by_its_name(call: str, what: str) -> None:
+    path = ("x",) if what == "file" else ()
+    # Its result is raised by a function in C, as the calls of `os` do it.
+    future: asyncio.Future[None] = asyncio.Future(loop=Loop())
+    future.set_exception(PermissionError(1, "Operation not permitted", *path))
+    name = call.removeprefix("os.")
+    found = refusal(f"{call}()\n", os=types.SimpleNamespace(**{name: future.result}))
+    assert (found["what"], found["call"]) == (what, f"{call}()")
+
+
+class Loop(asyncio.AbstractEventLoop):
+    """As much of an event loop as a future needs to hold a result."""
+
+    def get_debug(self) -> bool:
+        return False
+
+    def call_soon(self, *_what: Any, **_more: Any) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("try:\n    call('x')\nexcept OSError as e:\n    raise ValueError from e\n", 9),
+        ("try:\n    call('x')\nexcept OSError:\n    raise ValueError\n", 9),
+        ("try:\n    call('x')\nexcept OSError as e:\n    kept = e\nraise kept\n", 9),
+        ("\ncall('x')\n", 9),
+        ("def f():\n    call('x')\nf()\n", 9),
+        ("\nf = lambda: [call(n) for n in 'x']\nf()\n", 9),
+        ("\nexec('call(1)')\n", 9),
+    ],
+)
+def test_a_refusal_is_seen_behind_what_it_led_to_at_its_own_line(source: str, line: int) -> None:
+    stop = stopped(failing("mine", DENIED) + source)
+    assert stop.line == line
+    expected = {"what": "file", "path": "x.txt", "verb": "opening"}
+    assert stop.detail["refused"].items() >= expected.items()
+
+
+def test_a_refusal_behind_an_error_of_a_library_is_seen() -> None:
+    body = f"def call():\n  try: raise {DENIED}\n  except OSError as e: raise RuntimeError('no')"
+    found = refusal(LIBRARY + f"call = library('mine', {body!r})\ncall()\n")
+    assert (found["what"], found["path"], found["call"]) == ("file", "x.txt", "call()")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise PermissionError",
+        "raise PermissionError('no')",
+        "raise PermissionError(13, 'no')",
+        "try:\n    call('x')\nexcept PermissionError:\n    undefined_name",
+        "try:\n    call('x')\nexcept PermissionError:\n    1 / 0",
+        "try:\n    call('x')\nexcept OSError:\n    raise ValueError('no') from None",
+        "try:\n    raise PermissionError\nexcept OSError:\n    raise ValueError",
+        "open('/no/such/file')",
+    ],
+)
+def test_what_the_sandbox_did_not_refuse_is_an_error_of_its_own(source: str) -> None:
+    stop = stopped(failing("mine", DENIED) + source + "\n")
+    assert stop.kind == "raised"
+    assert "refused" not in stop.detail
+
+
+@pytest.mark.parametrize(
+    ("source", "mode"),
+    [
+        ("open('x', 'w')", "w"),
+        ("open('x', mode='r+b')", "r+b"),
+        ("open('x')", "r"),
+        ("io.open('x', 'rb')", "rb"),
+        ("open('x', how)", ""),
+        ("os.open('x', 'w')", ""),
+        ("archive.open('x')", ""),
+    ],
+)
+def test_the_mode_of_a_file_is_told_where_the_call_shows_it(source: str, mode: str) -> None:
+    expression = ast.parse(source, mode="eval").body
+    assert isinstance(expression, ast.Call)
+    assert denials.written_mode(expression) == mode
+
+
+@pytest.mark.parametrize(("mode", "way"), [("wb", "writing"), ("r", "reading"), ("", "")])
+def test_the_mode_inside_a_library_is_told(mode: str, way: str) -> None:
+    body = f"def call(path, mode): raise {DENIED}"
+    found = refusal(LIBRARY + f"call = library('mine', {body!r})\ncall('x', {mode!r})\n")
+    assert found["way"] == way
 
 
 def test_a_circle_of_causes_ends() -> None:
     source = "a, b = ValueError(), KeyError()\na.__cause__, b.__cause__ = b, a\nraise a\n"
-    assert stopped(source).detail["denied"] is False
+    assert "refused" not in stopped(source).detail
+
+
+# ------------------------------------------------------------------------- where it was, in words
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "call"),
+    [
+        ("import sys\nsys.exit(0)\n", 2, "sys.exit(0)"),
+        ("exit()\n", 1, "exit()"),
+        ("quit(3)\n", 1, "quit(3)"),
+        ("raise SystemExit\n", 1, "raise SystemExit"),
+        ("def f():\n    raise SystemExit(2)\n\nf()\n", 2, "raise SystemExit(2)"),
+        ("import sys\nx = [\n  1,\n  sys.exit(\n    4),\n]\n", 4, "sys.exit(4)"),
+        (
+            "import argparse\nargparse.ArgumentParser().parse_args(['--no'])\n",
+            2,
+            "argparse.ArgumentParser().parse_args(['--no'])",
+        ),
+        (f"import sys\nsys.exit({'1 + ' * 60}1)\n", 2, ("sys.exit(" + "1 + " * 60)[:100] + " …"),
+    ],
+)
+def test_an_exit_is_told_with_the_call_that_made_it(source: str, line: int, call: str) -> None:
+    site.setquit()
+    stop = stopped(source)
+    assert (stop.kind, stop.line, stop.detail["call"]) == ("exited", line, call)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "message"),
+    [
+        ("def d(f):\n    return 1 / 0\n\n@d\ndef g(): ...\n", 2, "ZeroDivisionError: "),
+        ("x = [i for i in range(3)\n     if 1 / (i - 1)]\n", 2, "ZeroDivisionError: "),
+        ("class C:\n    a = 1\n    b = c\n", 3, "NameError: name 'c' is not defined"),
+        ("f = lambda: (\n    None.x)\nf()\n", 2, "AttributeError: "),
+        ("x = 1\nexec('y = 1\\n1 / 0')\n", 2, "ZeroDivisionError: "),
+        ("x = 1\nassert x == 2\n", 2, "AssertionError"),
+        ("x = 1\nassert x == 2, 'two'\n", 2, "AssertionError: two"),
+        ("import no_such_module_here\n", 1, "ModuleNotFoundError: No module named 'no_such_"),
+        ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
+        ("import warnings\nwarnings.warn(UserWarning('w'))\n", 2, "UserWarning: w"),
+        (
+            "raise ExceptionGroup('two', [ValueError('a'), TypeError('b')])\n",
+            1,
+            "ExceptionGroup: two (2 sub-exceptions); the first of them: ValueError: a",
+        ),
+        ("with open(__name__):\n    pass\n", 1, "FileNotFoundError: "),
+        ("async def f():\n    1 / 0\nf().send(None)\n", 2, "ZeroDivisionError: "),
+        ("def f():\n    yield 1\n    1 / 0\nlist(f())\n", 3, "ZeroDivisionError: "),
+        ("match 1:\n    case 1 if 1 / 0:\n        pass\n", 2, "ZeroDivisionError: "),
+    ],
+)
+def test_the_line_is_the_learners_wherever_it_stands(source: str, line: int, message: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stop = stopped(source)
+    assert (stop.kind, stop.line) == ("raised", line)
+    assert stop.message.startswith(message)
+
+
+def test_a_recursion_through_two_functions_has_few_frames() -> None:
+    stop = stopped("def f(n):\n    g(n)\ndef g(n):\n    f(n)\nf(0)\n")
+    assert stop.line in (2, 4)
+    assert len(stop.frames) == 12
+
+
+def test_an_assertion_without_words_is_told_with_its_text() -> None:
+    assert stopped("x = 1\nassert x == 2\n").detail["call"] in ("assert x == 2", "x == 2")
+
+
+TRACED = {
+    "a truth value": ("    if x.sum() > 0:\n        return x\n    return -x\n", 4),
+    "NumPy": ("    import numpy as np\n    return np.asarray(x)\n", 5),
+    "a shape": ("    y = x + 1\n    return y @ jnp.ones((3, 3)) @ jnp.ones(5)\n", 5),
+    "its own error": (
+        "    def inner(v):\n        raise ValueError('mine')\n    return inner(x)\n",
+        5,
+    ),
+    "a scan": (
+        "    step = lambda c, v: (c + missing, v)\n    return jax.lax.scan(step, x, x)\n",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "line"), TRACED.values(), ids=TRACED)
+@pytest.mark.parametrize(
+    "how", ["jax.jit", "jax.checkpoint", "lambda f: jax.jit(jax.grad(lambda x: f(x).sum()))"]
+)
+def test_the_line_inside_a_traced_function_is_the_learners(how: str, body: str, line: int) -> None:
+    stop = stopped(f"import jax, jax.numpy as jnp\n@{how}\ndef f(x):\n{body}f(jnp.ones(2))\n")
+    assert (stop.kind, stop.line) == ("raised", line)
+    assert "site-packages" not in stop.message
+
+
+def test_a_leaked_value_is_told_with_its_place_and_no_frame_of_ours() -> None:
+    stop = stopped(
+        "import jax\nkept = []\n@jax.jit\ndef f(x):\n    kept.append(x * 2)\n    return x\n"
+        "f(1.0)\nprint(kept[0] + 1)\n"
+    )
+    assert stop.line == 8
+    assert "created on line s.py:5" in stop.message
+    assert "statements" not in stop.message
+
+
+def test_an_array_that_is_too_large_is_told_as_memory() -> None:
+    stop = stopped("import jax.numpy as jnp\nx = jnp.ones((2**20, 2**20))\n")
+    assert (stop.kind, stop.line) == ("out_of_memory", 2)
+    assert "RESOURCE_EXHAUSTED" in stop.message
+
+
+def test_memory_that_the_system_refuses_is_told_as_memory() -> None:
+    assert stopped("raise OSError(12, 'Cannot allocate memory')\n").kind == "out_of_memory"
+
+
+def test_addresses_and_folders_of_this_machine_are_not_in_a_message() -> None:
+    stop = stopped("def f(): ...\nraise ValueError(f, object())\n")
+    assert stop.message == "ValueError: (<function f>, <object>)"
+    said = stopped("from json import no_such_name\n").message
+    assert "no_such_name" in said and "(json/__init__.py)" in said
+    ours = Path(statements.__file__)
+    assert stopped(f"raise ValueError({str(ours)!r})\n").message == (
+        "ValueError: grader/sandbox/statements.py"
+    )
+
+
+# ------------------------------------------------------------ calls that leave nobody to tell them
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import os\nos._exit(0)\n", [[], [(2, "os._exit(0)")]]),
+        ("from os import _exit\nif 1:\n    _exit(\n      3)\n", [[], [(3, "_exit(3)")]]),
+        ("def f():\n    os.abort()\nf()\n", [[], [(2, "os.abort()")]]),
+        ("def f():\n    g()\ndef g():\n    os.abort()\nx = f\n", [[], [], [(4, "os.abort()")]]),
+        ("class C:\n    def f(self): os.kill(1, 9)\nC().f()\n", [[], [(2, "os.kill(1, 9)")]]),
+        ("f = lambda: os.abort()\n", [[(1, "os.abort()")]]),
+        ("@d(os.abort())\ndef f(): os._exit(1)\n", [[(1, "os.abort()")]]),
+        ("def f():\n    f()\nf()\n", [[], []]),
+        ("x = os._exit\n", [[]]),
+    ],
+)
+def test_calls_that_end_a_process_are_found_before_they_run(
+    source: str, found: list[list[tuple[int, str]]]
+) -> None:
+    assert statements.endings(ast.parse(source)) == found
 
 
 @pytest.mark.parametrize("code", ["def f(:", "exec('def f(:')", "compile('return', 'x', 'exec')"])
@@ -230,7 +523,7 @@ def test_looking_at_a_hostile_exception_ends_in_a_stop(base: str, body: str) -> 
     ran = Ran(f"a = 1\nclass E({base}):\n{body}\nraise E()\n")
     assert ran.stop is not None
     assert ran.stop.line == 2 + len(body.splitlines()) + 1
-    assert len(ran.stop.message) <= statements.MESSAGE_CHARS
+    assert len(ran.stop.message) <= raised.MESSAGE_CHARS
     assert ran.names["a"] == 1
 
 
@@ -243,7 +536,7 @@ def test_a_hostile_metaclass_cannot_hide_a_name() -> None:
 
 
 def test_a_very_long_message_is_cut() -> None:
-    assert len(stopped("raise ValueError('x' * 10**6)\n").message) == statements.BRIEF_CHARS
+    assert len(stopped("raise ValueError('x' * 10**6)\n").message) == raised.BRIEF_CHARS
 
 
 # ----------------------------------------------------------------------------------- syntax errors
@@ -357,26 +650,81 @@ def alone(source: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGXCPU and interval timers")
+NO_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGXCPU and SIGALRM")
+LIMITED = """
+    import os, signal, threading, time
+    def ran(source, finished=lambda i: None):
+        tree = statements.parse(source.encode(), "s.py")
+        module = statements.new_module("s.py")
+        with statements.limits():
+            stop = statements.run(tree, module, "s.py", None, finished)
+        return stop.kind, stop.line
+    def later(name, times=1):
+        def knock():
+            for _ in range(times):
+                time.sleep(0.2)
+                os.kill(os.getpid(), getattr(signal, name))
+        threading.Thread(target=knock, daemon=True).start()
+"""
+
+
+def limited(source: str) -> subprocess.CompletedProcess[str]:
+    return alone(textwrap.dedent(LIMITED) + textwrap.dedent(source))
+
+
+@NO_SIGNALS
 def test_limits_become_stops_and_what_follows_is_undisturbed() -> None:
-    done = alone(
-        """
-        import os, signal
-        def ran(source):
-            tree = statements.parse(source, "s.py")
-            module = statements.new_module("s.py")
-            with statements.limits(0.05 if b"while" in source else 60):
-                stop = statements.run(tree, module, "s.py", None, lambda i: None)
-            return stop.kind, stop.line in (2, 3)
-        print(ran(b"x = 1\\nwhile True:\\n    pass\\n"))
-        print(ran(b"import os, signal\\nos.kill(os.getpid(), signal.SIGXCPU)\\nx = 1\\n"))
-        os.kill(os.getpid(), signal.SIGXCPU)
-        os.kill(os.getpid(), signal.SIGALRM)
+    done = limited(
+        r"""
+        for name in ("SIGALRM", "SIGXCPU"):
+            print(*ran(f"import os, signal\nos.kill(os.getpid(), signal.{name})\n"))
+            os.kill(os.getpid(), getattr(signal, name))
         print(signal.getitimer(signal.ITIMER_REAL))
         """
     )
-    told = ["('wall_limit', True)", "('cpu_limit', True)", "(0.0, 0.0)"]
+    told = ["wall_limit 2", "cpu_limit 2", "(0.0, 0.0)"]
     assert done.stdout.splitlines() == told, done.stderr
+    # Said by the signal itself, for the case that no Python code runs any more.
+    assert done.stderr.count('File "s.py", line 2 in <module>') == 2
+
+
+@NO_SIGNALS
+def test_a_limit_that_is_caught_comes_again() -> None:
+    done = limited(
+        r"""
+        later("SIGALRM", 4)
+        catching = "    try: time.sleep(60)\n    except BaseException: caught += 1\n"
+        print(*ran("import time\ncaught = 0\nwhile caught < 3:\n" + catching + "time.sleep(60)\n"))
+        """
+    )
+    assert done.stdout.splitlines() == ["wall_limit 6"], done.stderr
+
+
+@NO_SIGNALS
+def test_a_limit_between_two_statements_is_raised_in_the_next_one() -> None:
+    done = limited(
+        r"""
+        told = []
+        def finished(index):
+            told.append(index)
+            if index == 1:
+                os.kill(os.getpid(), signal.SIGXCPU)
+        print(*ran("a = 1\nb = 2\nc = 3\n", finished), told)
+        """
+    )
+    assert done.stdout.splitlines() == ["cpu_limit 3 [0, 1]"], done.stderr
+
+
+@NO_SIGNALS
+def test_an_exception_that_never_ends_to_describe_itself_meets_the_limit() -> None:
+    done = limited(
+        r"""
+        later("SIGXCPU")
+        endless = "class E(Exception):\n    def __str__(self):\n        while True: pass\n"
+        print(*ran(endless + "raise E\n"))
+        """
+    )
+    assert done.stdout.splitlines() == ["raised 4"], done.stderr
 
 
 def test_a_learner_may_not_linger_past_the_end() -> None:

@@ -87,6 +87,7 @@ def _spin(scene: Scene) -> None:
 
 WANTED: dict[str, Act] = {
     "read_in_workdir": lambda s: Path(s.workdir, "present").read_text(),
+    "list_workdir": lambda s: sorted(os.listdir(s.workdir)),
     "read_own_private_file": lambda s: Path(s.workdir, "private").read_text(),
     "write_to_null": lambda s: Path("/dev/null").write_text("x"),
     "random_device": lambda s: os.read(os.open("/dev/urandom", os.O_RDONLY), 4),

@@ -1,0 +1,191 @@
+"""Grade a whole class: `grade EXERCISE PATHS...` for a folder, an archive or a platform's export.
+
+What is finished is kept at once: an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader import secret
+from grader.catalog import course as courses
+from grader.catalog.load import Entry
+from grader.cli import early, settle
+from grader.cli.progress import Display, display
+from grader.errors import UsageProblem
+from grader.gradebook import receipts, results, runner, sources, versions
+from grader.gradebook.book import standing_row
+from grader.gradebook.executors import Executor
+from grader.gradebook.executors.local import Local, Terms
+from grader.gradebook.ledger import Ledger
+from grader.records.gradebook import Collected, Gradebook
+
+if TYPE_CHECKING:
+    from grader.gradebook.runner import Done, Plan
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a bulk run was asked for."""
+
+    paths: Sequence[str]
+    out: str
+    source: str | None
+    roster: str | None
+    jobs: int
+    quiet: bool
+    only_full: bool
+    cache: bool
+    again: bool = False
+    anonymous: bool = False
+    executor: str = "local"
+    scheduler: str | None = None
+
+
+@dataclass
+class Run:
+    """Everything a run holds open."""
+
+    entry: Entry
+    root: Path
+    ledger: Ledger
+    collected: Collected
+    plan: Plan
+    show: Display
+    render: settle.Render
+    by_key: dict[str, list[str]] = field(default_factory=dict)
+
+
+def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
+    """Grade everything under the paths of an order; returns the exit code.
+
+    Effects: writes the results folder, and the course secret on first use.
+    """
+    from grader.catalog.load import entry as load
+
+    entry = load(found, exercise)
+    collected = sources.collect(
+        order.paths,
+        wanted=exercise,
+        source=order.source,
+        roster=Path(order.roster) if order.roster else None,
+    )
+    if not collected.hand_ins and not collected.people:
+        raise UsageProblem(
+            f"nothing to grade in {', '.join(order.paths)}",
+            where=collected.layout,
+            next_step="name a folder or an archive that holds .py files; --source forces a layout",
+        )
+    root = results.folder(Path(order.out), exercise)
+    with Ledger(root / results.LEDGER) as ledger:
+        plan = runner.plan(
+            collected, ledger, entry.digest, versions.environment(), again=order.again
+        )
+        ledger.set_class(collected, {i: key.text() for i, key in plan.keys.items()})
+        ledger.note_about({"exercise": exercise, "course": str(found.root)})
+        with display(len(plan.pending), order.quiet) as show:
+            run = Run(entry, root, ledger, collected, plan, show, settle.renderer(entry))
+            _say_plan(run)
+            _grade(run, order)
+            book = settle.finish(run.root, run.ledger, run.entry, run.render, order.anonymous)
+    _say_end(run, book)
+    return 5 if any(row.status == "undecided" for row in book.rows) else 0
+
+
+def _grade(run: Run, order: Order) -> None:
+    for position, hand_in in enumerate(run.collected.hand_ins):
+        keys = run.by_key.setdefault(run.plan.keys[position].text(), [])
+        keys += [person.key for person in hand_in.people]
+    if not run.plan.pending:
+        return
+    with _executor(run, order) as executor:
+        try:
+            runner.grade_all(run.plan, run.ledger, executor, lambda done: _keep(run, done))
+        except KeyboardInterrupt:
+            run.show.close()
+            click.echo(
+                "interrupted; what is finished is kept, and the same command goes on from there",
+                err=True,
+            )
+            raise
+
+
+def _keep(run: Run, done: Done) -> None:
+    """Write the receipts of everybody whom a result counts for, while others are still graded."""
+    run.show.advance(done)
+    if done.receipt is None or done.receipt.verdict == "undecided":
+        return
+    for person in run.by_key.get(done.key, ()):
+        row = standing_row(run.ledger, person)
+        if row is not None:
+            receipts.write(row, run.root, run.render)
+
+
+@contextmanager
+def _executor(run: Run, order: Order) -> Iterator[Executor]:
+    key = secret.ensure()
+    terms = Terms(run.entry, key, order.only_full)
+    if order.executor == "dask":
+        from grader.gradebook.executors.dask import Dask
+
+        made: Executor = Dask(terms, order.scheduler, early.forbidden(run.entry.course))
+    else:
+        place = early.cache_place(run.entry.course, run.entry.exercise.id) if order.cache else None
+        place = settle.warmed(run.entry, place)
+        made = Local(terms, lambda: early.take(run.entry.course, place), order.jobs)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def default_jobs() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _say_plan(run: Run) -> None:
+    plan, count = run.plan, len(run.collected.hand_ins)
+    parts = [f"{len(plan.pending)} to grade"]
+    if plan.reused:
+        parts.append(f"{len(plan.reused)} graded before")
+    if plan.changed:
+        parts.append(f"{len(plan.changed)} again, because rubric or versions changed")
+    if plan.shared:
+        parts.append(f"{plan.shared} of equal bytes")
+    run.show.say(f"{run.collected.layout}: {count} submissions: {', '.join(parts)}")
+    counts: dict[str, int] = {}
+    for note in run.collected.notes:
+        counts[note.kind] = counts.get(note.kind, 0) + 1
+    for note in run.collected.notes:
+        if note.kind != "ignored":
+            run.show.say(
+                f"  {note.kind}: {note.who}: {note.text}"
+                if note.who
+                else f"  {note.kind}: {note.text}"
+            )
+    if counts.get("ignored"):
+        run.show.say(f"  {counts['ignored']} files ignored; report.html names them")
+
+
+def _say_end(run: Run, book: Gradebook) -> None:
+    graded = [row for row in book.rows if row.receipt is not None]
+    passed = sum(row.receipt.verdict == "passed" for row in graded if row.receipt)
+    missing = sum(row.status == "missing" for row in book.rows)
+    undecided = sum(row.status == "undecided" for row in book.rows)
+    words = [f"{passed} of {len(graded)} passed"]
+    words += [f"{missing} handed in nothing"] if missing else []
+    words += [f"{undecided} undecided: run the same command again"] if undecided else []
+    click.echo(f"{', '.join(words)}\n\nresults  {run.root}")
+    for name in ("report.html", "gradebook.csv", "summary.json"):
+        click.echo(f"         {run.root / name}")

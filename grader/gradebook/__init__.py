@@ -1,0 +1,1 @@
+"""Many submissions: take them in, grade them all, keep what came of it, give it back."""

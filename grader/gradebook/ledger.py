@@ -1,0 +1,334 @@
+"""The ledger: every attempt that was graded, who it counts for, and what a person changed.
+
+One SQLite file per exercise. A row is written once and stays; nothing here decides a grade, and an
+undecided attempt never takes the place of a decided one.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.errors import EnvironmentProblem
+from grader.records.gradebook import Collected, HandIn, Note, Override, Person
+from grader.records.receipt import Receipt
+
+SCHEMA = 1
+_DECIDED = ("passed", "failed", "error")
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS attempts (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    submission TEXT NOT NULL,
+    rubric TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    points INTEGER NOT NULL,
+    receipt BLOB NOT NULL,
+    seed BLOB NOT NULL,
+    at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key, id);
+CREATE TABLE IF NOT EXISTS members (person TEXT PRIMARY KEY, facts TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS handed_in (
+    person TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    PRIMARY KEY (person, position)
+);
+CREATE TABLE IF NOT EXISTS notes (position INTEGER PRIMARY KEY, kind TEXT, who TEXT, text TEXT);
+CREATE TABLE IF NOT EXISTS overrides (
+    id INTEGER PRIMARY KEY,
+    person TEXT NOT NULL,
+    check_id TEXT NOT NULL,
+    was INTEGER NOT NULL,
+    points INTEGER NOT NULL,
+    by TEXT NOT NULL,
+    at TEXT NOT NULL,
+    why TEXT NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What has to be equal for an attempt to count again: the bytes, the rubric, the versions."""
+
+    submission: str
+    rubric: str
+    environment: str
+
+    def text(self) -> str:
+        """Return the key as one string."""
+        return f"{self.submission}:{self.rubric}:{self.environment}"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One graded attempt; `receipt` is the receipt's JSON, `seed` what its inputs came from."""
+
+    key: Key
+    verdict: str
+    points: int
+    receipt: bytes
+    seed: bytes
+    at: str
+
+    def read(self) -> Receipt:
+        """Return the receipt as a record."""
+        return Receipt.model_validate_json(self.receipt)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One learner of the class as the last run knew them; `key` is empty without a hand-in."""
+
+    person: Person
+    key: str = ""
+    facts: Mapping[str, Any] | None = None
+
+
+class Ledger:
+    """The ledger in one file; made where it is missing.
+
+    Every method is one transaction. Only the coordinator writes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file. Raises: EnvironmentProblem where it cannot be used."""
+        self.path = path
+        try:
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            # A finished attempt survives the end of this process; WAL keeps the file whole besides.
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_TABLES)
+            self._check_schema()
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _check_schema(self) -> None:
+        with self._write() as db:
+            db.execute("INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(SCHEMA),))
+        found = self.about("schema")
+        if found != str(SCHEMA):
+            raise EnvironmentProblem(
+                f"this ledger has the form {found}, and this version of grade knows {SCHEMA}",
+                where=str(self.path),
+                next_step="use the version that wrote it, or another results folder with --out",
+            )
+
+    @contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _unusable(self.path, error) from error
+
+    # ------------------------------------------------------------------------------- small facts
+
+    def about(self, name: str) -> str:
+        """Return a fact about the whole ledger, an empty string where it is not known."""
+        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def note_about(self, facts: Mapping[str, str]) -> None:
+        """Keep facts about the whole ledger."""
+        with self._write() as db:
+            db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", list(facts.items()))
+
+    # ---------------------------------------------------------------------------------- attempts
+
+    def add(self, attempt: Attempt) -> None:
+        """Keep one attempt."""
+        with self._write() as db:
+            db.execute(
+                "INSERT INTO attempts (key, submission, rubric, environment, verdict, points, "
+                "receipt, seed, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    attempt.key.text(),
+                    attempt.key.submission,
+                    attempt.key.rubric,
+                    attempt.key.environment,
+                    attempt.verdict,
+                    attempt.points,
+                    zlib.compress(attempt.receipt, 6),
+                    attempt.seed,
+                    attempt.at,
+                ),
+            )
+
+    def decided(self) -> set[str]:
+        """Return the keys of all attempts that reached a verdict."""
+        marks = ", ".join("?" * len(_DECIDED))
+        rows = self._db.execute(
+            f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", _DECIDED
+        )
+        return {str(key) for (key,) in rows}
+
+    def submissions(self) -> set[str]:
+        """Return the SHA-256 of every submission that has an attempt of any kind."""
+        rows = self._db.execute("SELECT DISTINCT submission FROM attempts")
+        return {str(digest) for (digest,) in rows}
+
+    def standing(self, key: str) -> Attempt | None:
+        """Return the attempt that counts for a key: the last decided one, else the last."""
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM attempts WHERE key = ? "
+            "ORDER BY verdict = 'undecided', id DESC LIMIT 1",
+            (key,),
+        ).fetchone()
+        return _attempt(row) if row else None
+
+    def earlier(self, submission: str, but: str) -> Attempt | None:
+        """Return the last decided attempt of the same bytes under another key than `but`."""
+        row = self._db.execute(
+            f"SELECT {_COLUMNS} FROM attempts WHERE submission = ? AND key != ? "
+            "AND verdict != 'undecided' ORDER BY id DESC LIMIT 1",
+            (submission, but),
+        ).fetchone()
+        return _attempt(row) if row else None
+
+    def history(self, submissions: Iterable[str]) -> list[Attempt]:
+        """Return every attempt of these submissions (SHA-256), the oldest first."""
+        wanted = list(submissions)
+        marks = ", ".join("?" * len(wanted))
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM attempts WHERE submission IN ({marks}) ORDER BY id", wanted
+        )
+        return [_attempt(row) for row in rows]
+
+    # --------------------------------------------------------------------------------- the class
+
+    def set_class(self, collected: Collected, keys: Mapping[int, str]) -> None:
+        """Keep who is in the class and what each handed in, in place of what was there.
+
+        Args:
+            collected: the source.
+            keys: by position in `collected.hand_ins`, the key that each is graded under.
+        """
+        members = {p.key: p for p in collected.people}
+        handed: dict[str, list[tuple[str, str]]] = {}
+        for position, hand_in in enumerate(collected.hand_ins):
+            for person in hand_in.people:
+                members.setdefault(person.key, person)
+                facts = json.dumps(_facts(hand_in), sort_keys=True)
+                handed.setdefault(person.key, []).append((keys[position], facts))
+        with self._write() as db:
+            for table in ("members", "handed_in", "notes"):
+                db.execute(f"DELETE FROM {table}")
+            db.executemany(
+                "INSERT INTO members VALUES (?, ?)",
+                [(key, json.dumps(asdict(person))) for key, person in members.items()],
+            )
+            db.executemany(
+                "INSERT INTO handed_in VALUES (?, ?, ?, ?)",
+                [
+                    (person, number, key, facts)
+                    for person, rows in handed.items()
+                    for number, (key, facts) in enumerate(rows)
+                ],
+            )
+            db.executemany(
+                "INSERT INTO notes VALUES (?, ?, ?, ?)",
+                [(i, n.kind, n.who, n.text) for i, n in enumerate(collected.notes)],
+            )
+            db.execute("INSERT OR REPLACE INTO about VALUES ('layout', ?)", (collected.layout,))
+
+    def member(self, person: str) -> Member | None:
+        """Return one learner by key, None where there is no such one."""
+        row = self._db.execute(f"{_MEMBERS} WHERE m.person = ?", (person,)).fetchone()
+        return _member(row) if row else None
+
+    def members(self) -> list[Member]:
+        """Return the class, by name and then by key, each with the first hand-in of theirs."""
+        found = [_member(row) for row in self._db.execute(_MEMBERS)]
+        return sorted(found, key=lambda one: (one.person.name.casefold(), one.person.key))
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return what was noted about the source."""
+        rows = self._db.execute("SELECT kind, who, text FROM notes ORDER BY position")
+        return tuple(Note(*row) for row in rows)
+
+    # --------------------------------------------------------------------------------- overrides
+
+    def override(self, person: str, change: Override) -> None:
+        """Keep points that a person set; an earlier value of theirs stays in the file."""
+        with self._write() as db:
+            db.execute(
+                "INSERT INTO overrides (person, check_id, was, points, by, at, why) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (person, change.check, change.was, change.points, change.by, change.at, change.why),
+            )
+
+    def overrides(self, person: str) -> tuple[Override, ...]:
+        """Return the override in force for each check of one learner."""
+        rows = self._db.execute(
+            "SELECT check_id, was, points, by, at, why FROM overrides WHERE person = ? ORDER BY id",
+            (person,),
+        )
+        return tuple({row[0]: Override(*row) for row in rows}.values())
+
+
+_COLUMNS = "submission, rubric, environment, verdict, points, receipt, seed, at"
+
+
+_MEMBERS = (
+    "SELECT m.facts, h.key, h.facts FROM members m "
+    "LEFT JOIN handed_in h ON h.person = m.person AND h.position = 0"
+)
+
+
+def _member(row: tuple[Any, ...]) -> Member:
+    person, key, facts = row
+    return Member(Person(**json.loads(person)), key or "", json.loads(facts) if facts else None)
+
+
+def _attempt(row: tuple[Any, ...]) -> Attempt:
+    submission, rubric, environment, verdict, points, receipt, seed, at = row
+    key = Key(submission, rubric, environment)
+    return Attempt(key, verdict, points, zlib.decompress(receipt), seed, at)
+
+
+def _facts(hand_in: HandIn) -> dict[str, Any]:
+    return {
+        "name": hand_in.name,
+        "shown": hand_in.shown,
+        "submitted_at": hand_in.submitted_at,
+        "late": hand_in.late,
+        "ids": dict(hand_in.ids),
+        "people": [person.key for person in hand_in.people],
+    }
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"the ledger cannot be used: {error}",
+        where=str(path),
+        next_step="look whether another grade runs there, whether the disk is full, or choose "
+        "another results folder with --out",
+    )

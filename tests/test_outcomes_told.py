@@ -1,0 +1,315 @@
+"""Every end of a module as a learner is told it: the sentence, the line and the next step."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import grade
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ends and walls as Linux has them")
+
+SLOW = pytest.mark.slow
+EXITS = "remove the call that exits: the grader imports the module to its end"
+REMOVE = "remove that call: the grader imports the module to its end"
+NO_NETWORK = "there is no network while grading: put what is needed into the file itself"
+ONE_PROCESS = "a solution is one process: leave out subprocess, multiprocessing and os.fork"
+FAULTS = "look for code that reaches into memory, such as ctypes"
+STUCK = """\
+import jax, jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+mesh = jax.make_mesh((4,), ("data",))
+x = jax.device_put(jnp.ones(64), jax.NamedSharding(mesh, P("data")))
+def lonely(value):
+    first = jax.lax.axis_index("data") < 2
+    return jax.lax.cond(first, lambda v: {call}, lambda v: v * 1.0, value)
+put = dict(mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
+stuck = jax.jit(jax.shard_map(lonely, **put))
+stuck(x).block_until_ready()  # here
+"""
+
+
+@dataclass(frozen=True)
+class End:
+    """A module whose line of its end is marked `# here`, and what is said of it."""
+
+    source: str
+    kind: str
+    message: str
+    next_step: str
+
+
+def file_refused(source: str, tried: str) -> End:
+    return End(source, "blocked", f"the sandbox refused {tried}", "a solution needs no file")
+
+
+ENDS = {
+    "exit": End(
+        "import sys\n\nsys.exit(0)  # here\n",
+        "exited",
+        "the module ended itself at line 3 by `sys.exit(0)`",
+        EXITS,
+    ),
+    "exit of the interpreter": End(
+        "def leave():\n    exit()  # here\n\nleave()\n",
+        "exited",
+        "the module ended itself at line 2 by `exit()`",
+        EXITS,
+    ),
+    "exit in a library": End(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.parse_args(['-x'])  # here\n",
+        "exited",
+        "the module ended itself at line 3 by `parser.parse_args(['-x'])` (exit code 2)",
+        EXITS,
+    ),
+    "exit of the process": End(
+        "import os\ndef leave():\n    os._exit(0)  # here\n\nleave()\n",
+        "no_result",
+        "the module ended its process at line 3 by `os._exit(0)` (exit code 0), without a result",
+        REMOVE,
+    ),
+    "exit of the process by another name": End(
+        "from os import _exit as leave\nleave(7)  # here\n",
+        "no_result",
+        "the module's process ended at line 2, in `leave(7)`, without leaving a result"
+        " (exit code 7)",
+        "remove calls such as os._exit: the grader imports the module to its end",
+    ),
+    "abort": End(
+        "import os\nos.abort()  # here\n",
+        "killed",
+        "the module's process was ended by an abort, SIGABRT (signal 6) at line 2, by `os.abort()`",
+        REMOVE,
+    ),
+    "crash": End(
+        "import faulthandler\ncrash = faulthandler._sigsegv\ndef f():\n    crash()  # here\n\nf()\n",
+        "killed",
+        "the module's process was ended by a segmentation fault, SIGSEGV (signal 11) at line 4,"
+        " in `crash()`",
+        FAULTS,
+    ),
+    "memory for an array": End(
+        "import numpy as np\nhog = np.ones(2**40)  # here\n",
+        "out_of_memory",
+        "at line 2: Unable to allocate 8.00 TiB for an array with shape",
+        "look for a size that grew",
+    ),
+    "memory in XLA": End(
+        "import jax.numpy as jnp\nhog = jnp.ones((2**20, 2**20))  # here\n",
+        "out_of_memory",
+        "at line 2: Out of memory allocating 4 TiB",
+        "look for a size that grew",
+    ),
+    "memory piece by piece": End(
+        "hog = []\nwhile True: hog.append(bytearray(1 << 24))  # here\n",
+        "out_of_memory",
+        "the module asked for more memory than",
+        "look for a size that grew",
+    ),
+    "file": file_refused(
+        "def f():\n    open('/etc/x.txt', 'w')  # here\n\nf()\n",
+        "opening '/etc/x.txt' for writing at line 2, in `open('/etc/x.txt', 'w')`",
+    ),
+    "file in a library": file_refused(
+        "import numpy as np\nnp.save('/etc/a.npy', np.ones(3))  # here\n",
+        "opening '/etc/a.npy' for writing at line 2, in `np.save('/etc/a.npy', np.ones(3))`",
+    ),
+    "file that is read": file_refused(
+        "from pathlib import Path\nPath('/etc/passwd').read_text()  # here\n",
+        "opening '/etc/passwd' for reading at line 2, in `Path('/etc/passwd').read_text()`",
+    ),
+    "folder": file_refused(
+        "import os\nos.listdir('/')  # here\n", "listing '/' at line 2, in `os.listdir('/')`"
+    ),
+    "file behind another error": file_refused(
+        "try:\n    open('/etc/x', 'w')  # here\nexcept OSError as e:\n    raise ValueError from e\n",
+        "opening '/etc/x' for writing at line 2, in `open('/etc/x', 'w')`",
+    ),
+    "network": End(
+        "from urllib.request import urlopen\nurlopen('http://example.com')  # here\n",
+        "blocked",
+        "the sandbox refused a network connection at line 2, in `urlopen('http://example.com')`",
+        NO_NETWORK,
+    ),
+    "network by its number": End(
+        "from urllib.request import urlopen\nurlopen('http://127.0.0.1')  # here\n",
+        "blocked",
+        "the sandbox refused a network connection at line 2, in `urlopen('http://127.0.0.1')`",
+        NO_NETWORK,
+    ),
+    "process": End(
+        "import subprocess\nsubprocess.run(['ls'])  # here\n",
+        "blocked",
+        "the sandbox refused a new process at line 2, in `subprocess.run(['ls'])`",
+        ONE_PROCESS,
+    ),
+    "fork": End(
+        "import os\nos.fork()  # here\n",
+        "blocked",
+        "the sandbox refused a new process at line 2, in `os.fork()`",
+        ONE_PROCESS,
+    ),
+    "pool of processes": End(
+        "import multiprocessing\npool = multiprocessing.Pool(2)  # here\n",
+        "blocked",
+        "the sandbox refused a new process at line 2, in `multiprocessing.Pool(2)`",
+        ONE_PROCESS,
+    ),
+    "signal": End(
+        "import os\nos.kill(1, 9)  # here\n",
+        "blocked",
+        "the sandbox refused a signal to another process at line 2, in `os.kill(1, 9)`",
+        "leave that call out: a module may only reach its own process",
+    ),
+    "system call": End(
+        "import os\nos.setuid(5)  # here\n",
+        "blocked",
+        "the sandbox refused a system call at line 2, in `os.setuid(5)`",
+        "leave that call out",
+    ),
+    "slip while a refusal is handled": End(
+        "try:\n    open('/etc/x', 'w')\nexcept PermissionError:\n    undefined_name  # here\n",
+        "raised",
+        "NameError: name 'undefined_name' is not defined",
+        "define that name above",
+    ),
+    "refusal of the learner's own": End(
+        "raise PermissionError('mine')  # here\n",
+        "raised",
+        "PermissionError: mine",
+        "run the file with python",
+    ),
+    "assertion": End(
+        "x = 1\nassert x == 2  # here\n", "raised", "AssertionError: `", "print both sides"
+    ),
+    "missing module": End(
+        "import my_helpers  # here\n",
+        "raised",
+        "ModuleNotFoundError: No module named 'my_helpers'",
+        "do without `my_helpers`",
+    ),
+    "missing file": End(
+        "open('data.csv')  # here\n",
+        "raised",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'",
+        "put the data into the module itself",
+    ),
+    "traced truth value": End(
+        "import jax\n\n@jax.jit\ndef f(x):\n    if x > 0:  # here\n        return x\n    return -x\n\n"
+        "f(1.0)\n",
+        "raised",
+        "TracerBoolConversionError: ",
+        "use jnp.where or jax.lax.cond",
+    ),
+    "address": End(
+        "def f(): ...\nraise ValueError(f)  # here\n",
+        "raised",
+        "ValueError: <function f>",
+        "run the file with python",
+    ),
+    "surrogate": End(
+        "raise ValueError('\\ud800\\x1b[2J')  # here\n",
+        "raised",
+        r"ValueError: \ud800\x1b[2J",
+        "run the file with python",
+    ),
+    "hostile exception": End(
+        "class E(Exception):\n    def __str__(self): raise SystemExit\n"
+        "    __class__ = property(lambda self: 1 / 0)\n\nraise E  # here\n",
+        "raised",
+        "E: (its message cannot be shown)",
+        "run the file with python",
+    ),
+    "Python 2": End(
+        'print "a"  # here\n',
+        "syntax_error",
+        "Missing parentheses in call to 'print'. Did you mean print(...)? in column 1",
+        "write print(…): this is Python 3",
+    ),
+    "minus of mathematics": End(
+        "x = 3\ny = x \u2212 1  # here\n",
+        "syntax_error",
+        "is not Python at line 2: it has the character '\u2212' (U+2212) in column 7",
+        "type - there instead",
+    ),
+    "space without width": End(
+        "x = 3\ny\u200b = 1  # here\n",
+        "syntax_error",
+        "at line 2: it has the invisible character U+200B (zero width space) in column 2",
+        "delete it: it cannot be seen",
+    ),
+    "bracket": End(
+        "x = (1, 2  # here\ny = 3\n",
+        "syntax_error",
+        "'(' was never closed in column 5",
+        "close that",
+    ),
+    "tabs and spaces": End(
+        "if 1:\n        x = 1\n\ty = 2  # here\n",
+        "syntax_error",
+        "inconsistent use of tabs and spaces in indentation",
+        "indent with four spaces",
+    ),
+    "flood": End(
+        "while True: print('x' * 10_000)  # here\n",
+        "output_flood",
+        "the first 16 and the last 16 KiB are kept",
+        "remove the print inside the loop",
+    ),
+    **{
+        f"deadlock in an {name}": End(
+            STUCK.format(call=call),
+            "deadlock",
+            "a collective was not reached by every device at line 10,"
+            f" in `stuck(x).block_until_ready()`: 2 of 4 devices arrived at the {name}",
+            f"({function}): move them out of a cond or an if",
+        )
+        for name, function, call in (
+            ("all-reduce", "psum, pmean or pmax", 'jax.lax.psum(v, "data")'),
+            ("all-gather", "all_gather", 'jax.lax.all_gather(v, "data")[0]'),
+        )
+    },
+}
+NEEDS_TIME = {name for name in ENDS if name.startswith("deadlock")}
+EVERY = [pytest.param(name, marks=[SLOW] * (name in NEEDS_TIME), id=name) for name in ENDS]
+
+
+def outcome_of(source: str, folder: Path) -> tuple[dict[str, Any], str]:
+    """Grade a module; returns its outcome, and all that the receipt holds as text."""
+    (folder / "mine.py").write_text(source, encoding="utf-8")
+    ran = grade("mine.py", "--json", "--no-receipt", cwd=folder)
+    found = ran.graded["outcome"]
+    assert isinstance(found, dict)
+    return found, ran.stdout
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_end_is_told_with_its_line_its_cause_and_a_next_step(
+    name: str, tmp_path: Path
+) -> None:
+    end = ENDS[name]
+    found, receipt = outcome_of(end.source, tmp_path)
+    assert found["kind"] == end.kind
+    assert end.message in found["message"]
+    assert end.next_step in found["next_step"]
+    assert found["line"] == end.source[: end.source.index("# here")].count("\n") + 1
+    # Nothing of ours, of this machine or of this run is in what a learner reads.
+    told = " ".join([found["message"], found["next_step"], *found["traceback"]])
+    assert not re.search(r"grader/|site-packages|0x[0-9a-f]{6}|/tmp/", told)
+    assert "sandbox/statements.py" not in receipt
+    assert len(told) < 2500
+
+
+@pytest.mark.slow
+def test_the_cpu_seconds_are_told_where_no_python_code_runs(tmp_path: Path) -> None:
+    found, _receipt = outcome_of("x = 1\nsum(range(10**13))\n", tmp_path)
+    assert (found["kind"], found["line"]) == ("cpu_limit", 2)
+    assert re.fullmatch(
+        r"the module used up its CPU seconds at line 2: (all 20|2\d\.\d of 20)", found["message"]
+    )
+    assert found["traceback"] == ["line 2, in <module>"]
