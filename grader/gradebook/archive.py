@@ -36,6 +36,7 @@ _MOST_DEPTH = 60
 # Of the others a single step can unpack without bound, and no platform writes them.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _DRIVE = re.compile(r"[A-Za-z]:")
+_SEPARATORS = ("/", "\\")
 _JUNK = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 _JUNK_FOLDERS = frozenset(
     {"__macosx", "__pycache__", "node_modules", "site-packages", ".git", ".venv"}
@@ -109,18 +110,13 @@ def members(path: Path) -> tuple[list[Entry], list[Note]]:
     """
     where = shown(str(path))
     try:
-        # Kept open as long as an entry is: listing the members again for each would take longer
-        # than grading.
-        file = path.open("rb")
-    except OSError as error:
-        raise UsageProblem(
-            f"{where} cannot be read: {error.strerror}", next_step="check its permissions"
-        ) from error
-    try:
-        return _Zip(file, where, str(path.resolve())).listed()
-    except BaseException:
-        file.close()
-        raise
+        with path.open("rb") as file:
+            _refuse_long_list(file, where)
+        # It stays open as long as an entry of it is there: listing the members again for each
+        # would take longer than grading.
+        return _Zip(zipfile.ZipFile(path), where, str(path.resolve())).listed()
+    except _DAMAGE as error:
+        raise _unsound(where, error) from error
 
 
 def nested(entry: Entry) -> tuple[list[Entry], list[Note]]:
@@ -136,8 +132,12 @@ def nested(entry: Entry) -> tuple[list[Entry], list[Note]]:
                 f"{entry.shown} is a zip of more than {MOST_NESTED_BYTES >> 20} MiB",
                 next_step="unpack it by hand and give the folder",
             )
-        raw = entry.read(MOST_NESTED_BYTES + 1)
-        return _Zip(io.BytesIO(raw), entry.shown, entry.same or entry.shown)
+        file = io.BytesIO(entry.read(MOST_NESTED_BYTES + 1))
+        try:
+            _refuse_long_list(file, entry.shown)
+            return _Zip(zipfile.ZipFile(file), entry.shown, entry.same or entry.shown)
+        except _DAMAGE as error:
+            raise _unsound(entry.shown, error) from error
 
     found, notes = opened().listed()
 
@@ -164,25 +164,30 @@ def nested(entry: Entry) -> tuple[list[Entry], list[Note]]:
     ], notes
 
 
+def _unsound(where: str, error: Exception) -> UsageProblem:
+    if isinstance(error, OSError) and error.strerror:
+        return UsageProblem(
+            f"{where} cannot be read: {error.strerror}", next_step="check its permissions"
+        )
+    return UsageProblem(
+        f"{where} is no sound zip: {error}",
+        next_step="download it again, or unpack it by hand and give the folder",
+    )
+
+
 class _Zip:
     """An open zip, whose members are read one at a time."""
 
-    def __init__(self, file: BinaryIO, where: str, same: str) -> None:
+    def __init__(self, file: zipfile.ZipFile, where: str, same: str) -> None:
+        self._zip = file
         self._where = where
         self._same = same
         self._lock = threading.Lock()
-        try:
-            _refuse_long_list(file, where)
-            self._zip = zipfile.ZipFile(file)
-        except _DAMAGE as error:
-            raise UsageProblem(
-                f"{where} is no sound zip: {error}",
-                next_step="download it again, or unpack it by hand and give the folder",
-            ) from error
 
     def listed(self) -> tuple[list[Entry], list[Note]]:
         """Return the members that may be read, by path, and what was refused."""
-        infos = [info for info in self._zip.infolist() if not info.is_dir()]
+        # `is_dir` fails on a name that begins with a NUL.
+        infos = [one for one in self._zip.infolist() if not one.orig_filename.endswith(_SEPARATORS)]
         self._refuse_too_much(len(infos), 0)
         found: dict[str, Entry] = {}
         notes: list[Note] = []

@@ -14,7 +14,7 @@ from grader.gradebook.rounding import exact, scaled, shown
 from grader.receipt.escape import visible_line
 from grader.receipt.view import headline
 from grader.records.finding import Finding
-from grader.records.gradebook import Gradebook, Override, Row
+from grader.records.gradebook import Override, Row
 
 PartStatus = Literal["passed", "failed", "blocked", "undecided"]
 
@@ -62,12 +62,6 @@ def max_points(row: Row) -> Fraction | None:
     return row.receipt.max_points + sum((exact(m.max_points) for m in row.marks), Fraction(0))
 
 
-def most(gradebook: Gradebook) -> Fraction:
-    """Return the points that can be had: those of the rows that have a grade, else the rubric's."""
-    known = [value for row in gradebook.rows if (value := max_points(row)) is not None]
-    return max(known, default=Fraction(gradebook.max_points))
-
-
 def parts(row: Row) -> list[Part]:
     """Return the checks in the receipt's order, then the marks; their points sum to the row's.
 
@@ -87,7 +81,7 @@ def parts(row: Row) -> list[Part]:
         )
         for mark in row.marks
     ]
-    return [*found, *marks, *_left_over(row, found)]
+    return [*found, *marks, *_left_over(row)]
 
 
 def _check_part(finding: Finding, overrides: Sequence[Override]) -> Part:
@@ -103,13 +97,14 @@ def _check_part(finding: Finding, overrides: Sequence[Override]) -> Part:
     )  # fmt: skip
 
 
-def _left_over(row: Row, found: Sequence[Part]) -> list[Part]:
+def _left_over(row: Row) -> list[Part]:
     receipt = row.receipt
     if receipt is None:
         return []
-    changed = sum(one.points - one.was for one in row.overrides)
-    extra = receipt.points + changed - sum((part.points for part in found), Fraction(0))
-    more = receipt.max_points - sum((part.max_points for part in found), Fraction(0))
+    known = {check.id for check in receipt.checks}
+    extra = receipt.points - sum(check.points for check in receipt.checks)
+    extra += sum(one.points - one.was for one in row.overrides if one.check not in known)
+    more = receipt.max_points - sum(check.max_points for check in receipt.checks)
     if not extra and not more:
         return []
     status: PartStatus = "passed" if extra >= more else "failed"
@@ -129,8 +124,8 @@ def state(row: Row) -> str:
         return "Nothing handed in"
     if row.receipt is None or not has_grade(row):
         return "Undecided"
-    whole = all(part.status == "passed" for part in parts(row) if part.finding)
     if row.overrides:
+        whole = all(part.status == "passed" for part in parts(row) if part.finding)
         return "Passed" if whole else "Not passed yet"
     return headline(row.receipt)
 

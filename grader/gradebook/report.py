@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -95,7 +96,7 @@ class Line:
     find: str
 
 
-def render(
+def report(
     gradebook: Gradebook,
     templates: Sequence[Path],
     *,
@@ -113,7 +114,8 @@ def render(
 
     try:
         template = _environment(tuple(templates)).get_template(TEMPLATE)
-        return template.render(**_facts(gradebook, link or receipt_path, times or Times()))
+        page: str = template.render(**_facts(gradebook, link or receipt_path, times or Times()))
+        return page
     except TemplateError as error:
         where = f"line {line}" if (line := getattr(error, "lineno", None)) else ""
         raise ContentProblem(
@@ -160,13 +162,15 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _percent(part: int, whole: int) -> str:
-    return shown(Fraction(100 * part, whole)) if whole else "0"
+def _percent(part: int | Fraction, whole: int) -> int:
+    """Return a share in whole percent, half up: nothing here is a grade."""
+    return floor(Fraction(100 * part, whole) + Fraction(1, 2)) if whole else 0
 
 
 def _facts(gradebook: Gradebook, link: Callable[[Row], str], times: Times) -> dict[str, Any]:
     rows = gradebook.rows
     graded = [row for row in rows if has_grade(row)]
+    found = [part for row in graded for part in parts(row) if part.finding]
     shares = [_share(row) for row in graded]
     receipts = [row.receipt for row in rows if row.receipt]
     states = Counter(_kind(row) for row in rows)
@@ -174,10 +178,13 @@ def _facts(gradebook: Gradebook, link: Callable[[Row], str], times: Times) -> di
         "book": gradebook,
         "states": {kind: states[kind] for kind in ("passed", "failed", "undecided", "missing")},
         "graded": len(graded),
-        "median": shown(median(shares)) if shares else None,
-        "mean": shown(sum(shares, Fraction(0)) / len(shares)) if shares else None,
+        "median": _percent(median(shares), 100) if shares else None,
+        "mean": _percent(sum(shares, Fraction(0)), 100 * len(shares)) if shares else None,
         "bins": _bins(shares),
-        "checks": [_count(check, graded) for check in gradebook.checks],
+        "checks": [
+            _count(check, [part for part in found if part.id == check])
+            for check in gradebook.checks
+        ],
         "lines": [_line(row, gradebook, link(row)) for row in rows],
         "missing": [row.person for row in rows if row.status == "missing"],
         "undecided": [row.person for row in rows if _kind(row) == "undecided"],
@@ -209,8 +216,7 @@ def _bins(shares: Sequence[Fraction]) -> list[Bin]:
     return [Bin(f"{n * wide}–{(n + 1) * wide}", counts[n]) for n in range(_BINS)]
 
 
-def _count(check: str, graded: Sequence[Row]) -> CheckCount:
-    found = [part for row in graded for part in parts(row) if part.finding and part.id == check]
+def _count(check: str, found: Sequence[Part]) -> CheckCount:
     statuses = Counter(part.status for part in found)
     met = Counter(
         part.finding.mistake_title or part.finding.mistake
@@ -243,7 +249,7 @@ def _line(row: Row, gradebook: Gradebook, path: str) -> Line:
         cells=[found.get(check) for check in gradebook.checks],
         mistakes=named,
         late=row.late,
-        submitted=moment(row.submitted_at),
+        submitted=moment(row.submitted_at).removesuffix(" UTC"),
         by_hand=bool(row.overrides or row.marks),
         find=" ".join((person.name, person.key, person.email, said, *named)).casefold(),
     )
@@ -256,11 +262,10 @@ def _href(path: str) -> str:
 
 def _notes(gradebook: Gradebook) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the notes as groups of one kind: its words, and who and what of each."""
-    kinds = [kind for kind in _KINDS if any(note.kind == kind for note in gradebook.notes)]
-    return [
-        (_KINDS[kind], [(note.who, note.text) for note in gradebook.notes if note.kind == kind])
-        for kind in kinds
-    ]
+    groups: dict[str, list[tuple[str, str]]] = {kind: [] for kind in _KINDS}
+    for note in gradebook.notes:
+        groups[note.kind].append((note.who, note.text))
+    return [(_KINDS[kind], group) for kind, group in groups.items() if group]
 
 
 def _made_with(receipts: Sequence[Receipt]) -> list[tuple[str, list[tuple[str, int]]]]:

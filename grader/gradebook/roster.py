@@ -144,8 +144,12 @@ def _columns(header: Iterable[str]) -> dict[str, int]:
         found["canvas_user"] = at
         if found.get("sid") == at:
             del found["sid"]
-    if "github id" in has and "github" not in found and "username" in has:
-        found["github"] = found.pop("sis_login")
+    # GitHub Classroom has two tables, and calls its own id `identifier` and its users `username`.
+    if {"github id", "github username"} & has:
+        if "identifier" in has:
+            found["roster"] = found.pop("moodle_participant")
+        if "github" not in found and "username" in has:
+            found["github"] = found.pop("sis_login")
     return found
 
 

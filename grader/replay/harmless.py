@@ -146,7 +146,9 @@ def _wrong_types(operation: Any) -> str:
         found = _TENSOR.fullmatch(text)
         if found is None:
             return f"it works on a {custom_calls.shown(text)}, which is no array of fixed shape"
-        if math.prod(int(n) for n in found[1].split("x") if n) > ARRAY_BYTES // ELEMENT_BYTES:
+        # An empty dimension would hide the others from the product.
+        extents = [max(int(n), 1) for n in found[1].split("x") if n]
+        if math.prod(extents) > ARRAY_BYTES // ELEMENT_BYTES:
             return f"it works on a {text[:80]}, which no machine can hold"
     return ""
 

@@ -101,7 +101,7 @@ def confine(
     Raises: OSError when the working directory cannot be entered, HalfMountedError.
     """
     if sys.platform != "linux":
-        return _all_off(f"needs Linux, this is {sys.platform}")
+        return _elsewhere(profile)
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     workdir, size = profile.workdir, profile.scratch_bytes
     states = [
@@ -160,6 +160,20 @@ def _report(writing: int, parent: int, workdir: str) -> None:
         os.write(writing, json.dumps([asdict(state) for state in states]).encode())
     finally:
         os._exit(1)  # the answer is what counts, and there may be none
+
+
+def _elsewhere(profile: Profile) -> tuple[LayerState, ...]:
+    """What other systems than Linux give: at best a limit on CPU seconds, which is no layer yet."""
+    os.chdir(profile.workdir)
+    reason = f"needs Linux, this is {sys.platform}"
+    states = {state.name: state for state in _all_off(reason)}
+    if sys.platform != "win32":
+        cpu = (profile.limits.cpu_s, profile.limits.cpu_s + _HARD_CPU_GRACE_S)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CPU, cpu)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            states["rlimits"] = LayerState("rlimits", "off", f"CPU seconds alone; memory {reason}")
+    return tuple(states.values())
 
 
 def _all_off(reason: str) -> tuple[LayerState, ...]:

@@ -93,9 +93,9 @@ def no_memory(
     memory_mib: int | None = None,
 ) -> Outcome:
     """Return the outcome of a module that asked for too much memory."""
-    may = f"the {memory_mib} MiB it may have" if memory_mib else "it may have"
+    limit = f" ({memory_mib} MiB)" if memory_mib else ""
     more = f": {wanted}" if wanted else ""
-    message = f"the module asked for more memory than {may}{at(line)}{more}"
+    message = f"the module asked for more memory than it may have{limit}{at(line)}{more}"
     return Outcome("out_of_memory", message, line, frames, SMALL)
 
 

@@ -54,9 +54,10 @@ def describe(error: BaseException) -> str:
         text = "(its message cannot be shown)"
     name = type_name(error)
     whole = f"{name}: {text}"[:MESSAGE_CHARS] if text else name
-    if isinstance(error, BaseExceptionGroup):
+    if issubclass(type(error), BaseExceptionGroup):
         inner = _GROUPED.__get__(error)[0]
-        inside = type_name(inner) if isinstance(inner, BaseExceptionGroup) else describe(inner)
+        nested = issubclass(type(inner), BaseExceptionGroup)
+        inside = type_name(inner) if nested else describe(inner)
         whole = f"{whole[:BRIEF_CHARS]}; the first of them: {inside}"
     return stable(whole)[:MESSAGE_CHARS]
 

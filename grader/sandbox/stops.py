@@ -28,6 +28,8 @@ _KINDS = (
     (SystemExit, "exited"),
     (MemoryError, "out_of_memory"),
 )
+# As the interpreter keeps it.
+_CODE: Any = SystemExit.__dict__["code"]
 _EXHAUSTED = ("JaxRuntimeError: RESOURCE_EXHAUSTED", "XlaRuntimeError: RESOURCE_EXHAUSTED")
 
 
@@ -108,16 +110,20 @@ def _kind(error: BaseException, message: str) -> str:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, CpuLimit | WallLimit):
+    # By exact class: `isinstance` would ask the exception itself.
+    known = type(error)
+    if issubclass(known, CpuLimit | WallLimit):
         return ""
-    if isinstance(error, SystemExit):
+    if issubclass(known, SystemExit):
         return _exit_text(error)
     return raised.brief(raised.describe(error))
 
 
-def _exit_text(error: SystemExit) -> str:
-    code = error.code
-    return f"exit code {code}" if isinstance(code, int) else "exit with a message" if code else ""
+def _exit_text(error: BaseException) -> str:
+    code = _CODE.__get__(error)
+    if type(code) in (int, bool):
+        return f"exit code {int(code)}"
+    return "exit with a message" if type(code) is str and code else ""
 
 
 def _shown(lines: list[tuple[int, str]]) -> list[str]:

@@ -23,7 +23,14 @@ import ctypes, signal, time
 def say(text):
     ctypes.CDLL(None).prctl(15, text, 0, 0, 0)
 """
-_WAITS = _SAY + 'say(b"running")\nsignal.sigwait([signal.SIGUSR1])\n'
+_WAITS = (
+    _SAY
+    + """
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+say(b"running")
+signal.sigwait([signal.SIGUSR1])
+"""
+)
 _TRACED = (
     _SAY
     + """
@@ -60,7 +67,7 @@ def _exporting(grade: Running) -> bool:
 
 
 def _replaying(grade: Running) -> bool:
-    """Stop the clean room while the module waits, then let the module end: its programs are there."""
+    """Stop the clean room while the module waits, then let it end: its programs are there."""
     assert until(lambda: len(forks_of(grade.pid)) == 2 and _calls_itself(grade, "running"))
     learner, clean_room = forks_of(grade.pid)
     # It has been set up when it waits for work; were it not, the same must come of it.
@@ -80,7 +87,7 @@ def _idle(pid: int) -> bool:
 
 
 def _writing(grade: Running) -> bool:
-    """Wait until only the receipts are left to do: another grade, which is this test, is writing."""
+    """Wait until only the receipts are left to do, while this test holds their lock."""
     hold_lock(grade.stage)
     assert until(lambda: len(forks_of(grade.pid)) == 2)
     server = server_of(grade.pid)

@@ -24,7 +24,7 @@ class Seen:
 
 
 def look(pid: int) -> Seen | None:
-    """Return what there is to see of a process, None where it is gone or only waits for its parent."""
+    """Return what there is to see of a process, None where it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             before, _, after = file.read().rpartition(")")

@@ -48,9 +48,7 @@ def child(
 ) -> Child:
     """Return a child that sent `frames`, printed `printed` and is gone."""
     pipe = io.BufferedReader(Trickle(frames, sizes))
-    return Child(
-        io.BytesIO(), pipe, io.BytesIO(printed), Ended(ended or Exit(0, None)), 1 << 20
-    )
+    return Child(io.BytesIO(), pipe, io.BytesIO(printed), Ended(ended or Exit(0, None)), 1 << 20)
 
 
 def packed(messages: Sequence[object]) -> bytes:

@@ -13,8 +13,10 @@ from grader.errors import WireProblem
 from grader.process import Deadline
 from tests.fuzz import canned, mutations
 
-stable = settings(deadline=None, derandomize=True, max_examples=150)
-messages = st.lists(st.dictionaries(st.text(max_size=8), mutations.json_values(), max_size=4))
+stable = settings(deadline=None, derandomize=True, max_examples=100)
+messages = st.lists(
+    st.dictionaries(st.text(max_size=8), mutations.json_values(5), max_size=3), max_size=3
+)
 sizes = st.lists(st.integers(1, 9), min_size=1, max_size=4)
 
 

@@ -55,7 +55,9 @@ CLASS = (JANE, BOB, ZOE, WEI)
 
 def many(count: int) -> tuple[Learner, ...]:
     """Return a class of any size."""
-    return tuple(Learner(number, f"First{number}", f"Last{number}") for number in range(1, count + 1))
+    return tuple(
+        Learner(number, f"First{number}", f"Last{number}") for number in range(1, count + 1)
+    )
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -68,7 +70,9 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def zipped(path: Path, files: Iterable[tuple[str, str | bytes]], date: tuple[int, ...] = DATE) -> Path:
+def zipped(
+    path: Path, files: Iterable[tuple[str, str | bytes]], date: tuple[int, ...] = DATE
+) -> Path:
     """Write a zip of these members, in this order and all of one date."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as file:
@@ -82,9 +86,7 @@ def zipped(path: Path, files: Iterable[tuple[str, str | bytes]], date: tuple[int
 def packed(folder: Path, path: Path) -> Path:
     """Zip a folder with its own name in front, as a desktop does, without `.git`."""
     files = sorted(one for one in folder.rglob("*") if one.is_file() and ".git" not in one.parts)
-    return zipped(
-        path, [(str(one.relative_to(folder.parent)), one.read_bytes()) for one in files]
-    )
+    return zipped(path, [(str(one.relative_to(folder.parent)), one.read_bytes()) for one in files])
 
 
 def aged(path: Path, seconds: int) -> Path:
@@ -179,7 +181,9 @@ def gradescope_record(people: Sequence[Learner], at: str) -> str:
         f"  - :name: {one.name}\n    :sid: '{one.number:05}'\n    :email: {one.email}\n"
         for one in people
     )
-    return f"  :submitters:\n{rows}  :created_at: {at}\n  :score: 1.0\n  :results:\n    :tests: []\n"
+    return (
+        f"  :submitters:\n{rows}  :created_at: {at}\n  :score: 1.0\n  :results:\n    :tests: []\n"
+    )
 
 
 def gradescope_files(
@@ -210,7 +214,7 @@ def gradescope_zip(
     return zipped(folder / "submissions.zip", members.items())
 
 
-# ----------------------------------------------------------------------------------------- Classroom
+# ---------------------------------------------------------------------------------------- Classroom
 
 
 def classroom_folder(folder: Path, learners: Sequence[Learner] = CLASS) -> Path:
@@ -231,7 +235,7 @@ def classroom_folder(folder: Path, learners: Sequence[Learner] = CLASS) -> Path:
     return root
 
 
-# ------------------------------------------------------------------------------------------- rosters
+# ------------------------------------------------------------------------------------------ rosters
 
 
 def canvas_roster(path: Path, learners: Sequence[Learner] = CLASS) -> Path:

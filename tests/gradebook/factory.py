@@ -10,6 +10,7 @@ from grader.records.receipt import Receipt
 from tests.receipt import factory
 
 CHECKS = tuple(factory.TITLES)
+LATER = "2026-03-02T10:00:00Z"
 FULL = sum(sum(points) for points in factory.POINTS.values())
 
 ADA = Person(
@@ -67,7 +68,7 @@ def small(**more: Any) -> Gradebook:
             named(factory.failed(), "my_solution.py", 2),
             late=True,
             overrides=(
-                Override("byte_budget", 4, 10, "Prof. X", "2026-03-02T10:00:00Z", "rows were right"),
+                Override("byte_budget", 4, 10, "Prof. X", LATER, "rows were right"),
             ),
         ),
         row(
@@ -111,7 +112,7 @@ def large(number: int) -> Gradebook:
             rows.append(Row(person, "missing"))
             continue
         receipt = named(made[n % len(made)], "my_solution.py", n + 1)
-        wanted = Override("values", 20, 20 - n % 13, "Prof. X", "2026-03-02T10:00:00Z", "")
+        wanted = Override("values", 20, 20 - n % 13, "Prof. X", LATER, "")
         status = "undecided" if receipt.verdict == "undecided" else "graded"
         changed = (wanted,) if n % 5 == 0 and status == "graded" else ()
         rows.append(row(person, receipt, status=status, late=n % 9 == 0, overrides=changed))

@@ -31,5 +31,5 @@ GENERATED = {
     + f"{'all_gradient' * 10_000} = {'f' * 100_000}()\n"
     + f"class {'C' * 100_000}(Exception):\n    pass\n\n\n"
     + f"budget = {'C' * 100_000}()\nring_all_bytes = [{'C' * 100_000}]\n"
-    + f"globals()['\\n' * 100_000] = globals()['\\x1b[2J'] = 1\n",
+    + "globals()['\\n' * 100_000] = globals()['\\x1b[2J'] = 1\n",
 }

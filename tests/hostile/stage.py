@@ -1,4 +1,4 @@
-"""One grade on a stage of its own: a home, a scratch folder, neighbours, and eyes on all of them."""
+"""One grade on a stage of its own: a home, a scratch folder, and eyes on all that lies there."""
 
 from __future__ import annotations
 
@@ -134,7 +134,11 @@ class Stage:
 
     @contextlib.contextmanager
     def started(
-        self, *args: str | Path, trees: tuple[Path, ...] = (), before: tuple[str, ...] = (), **more: str
+        self,
+        *args: str | Path,
+        trees: tuple[Path, ...] = (),
+        before: tuple[str, ...] = (),
+        **more: str,
     ) -> Iterator[Running]:
         """Give `grade ARGS...` while it runs; afterwards nothing of it is left."""
         ours, theirs = os.pipe()

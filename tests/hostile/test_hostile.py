@@ -35,7 +35,7 @@ _CODES = {"passed": 0, "failed": 1, "error": 1, "undecided": 5}
 # Controls but for line ends and tabs, and what turns the direction of text round or hides.
 _ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _TAGS = re.compile(r"<(script|img|svg|iframe|a)\b[^>]*(alert|evil)|<script>alert", re.I)
-_LINKS = re.compile(r"\]\((javascript|http://evil)", re.I)
+_LINKS = re.compile(r"(?<!\\)\]\((javascript|http://evil)", re.I)
 _CODE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _PROBE = (
     "from grader.sandbox import confine; layers = confine.probe(); print(confine.level(layers));"

@@ -154,7 +154,10 @@ def wrong() -> Iterator[tuple[str, Call]]:
     wide = ((5, 6), F)
     yield "wide reflections", replace(GOOD["orgqr"], operands=(wide, ((5,), F)), results=(wide,))
     tall = ((7, 5), F)
-    yield "few pivots", replace(GOOD["getrf"], operands=(tall,), results=(tall, ((4,), "i32"), INFO))
+    yield (
+        "few pivots",
+        replace(GOOD["getrf"], operands=(tall,), results=(tall, ((4,), "i32"), INFO)),
+    )
     yield "unknown letter", replace(call, config=flags(uplo="X"))
     yield "wide option", replace(call, config="uplo = 76 : i64")
     yield "another side", replace(GOOD["trsm"], config=GOOD["trsm"].config.replace("76", "82", 1))

@@ -1,4 +1,4 @@
-"""Make exported programs that JAX would never export. Runs where JAX is, in a process of its own."""
+"""Make exported programs that JAX would never export. Runs in a process of its own, with JAX."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def nested(levels: int) -> str:
     body = "stablehlo.return %arg0 : tensor<8xf32>"
     for _ in range(levels):
         inner = f'"stablehlo.if"(%p) ({{ {body} }}, {{ stablehlo.return %arg0 : tensor<8xf32> }})'
-        body = (
-            f"%x = {inner} : (tensor<i1>) -> tensor<8xf32> stablehlo.return %x : tensor<8xf32>"
-        )
+        body = f"%x = {inner} : (tensor<i1>) -> tensor<8xf32> stablehlo.return %x : tensor<8xf32>"
     taken = f'"stablehlo.if"(%p) ({{ {body} }}, {{ stablehlo.return %arg0 : tensor<8xf32> }})'
-    return f"%p = stablehlo.constant dense<true> : tensor<i1>\n%r = {taken} : (tensor<i1>) -> {EIGHT}"
+    return (
+        f"%p = stablehlo.constant dense<true> : tensor<i1>\n%r = {taken} : (tensor<i1>) -> {EIGHT}"
+    )
 
 
 def chain(operations: int) -> str:

@@ -13,12 +13,9 @@ ROOT = Path(__file__).parents[2]
 KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP")
 
 
-def run(script: str) -> Any:
-    """Return the JSON that `script` prints on its last line.
-
-    Effects: starts a process with JAX in it; about two seconds.
-    """
-    environment = {
+def environment() -> dict[str, str]:
+    """Return the environment of a process that has four CPU devices."""
+    return {
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": "4",
         "JAX_ENABLE_COMPILATION_CACHE": "false",
@@ -27,13 +24,20 @@ def run(script: str) -> Any:
         "PYTHONPATH": str(ROOT),
         **{name: os.environ[name] for name in KEPT if name in os.environ},
     }
+
+
+def run(script: str) -> Any:
+    """Return the JSON that `script` prints on its last line.
+
+    Effects: starts a process with JAX in it; about two seconds.
+    """
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
-        env=environment,
+        env=environment(),
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -67,9 +67,7 @@ class Room:
     def __init__(self, host: Host, blobs: dict[str, bytes]) -> None:
         self._host, self._blobs = host, blobs
 
-    def replay(
-        self, *programs: tuple[str, str], cpu_s: int = CPU_S
-    ) -> dict[str, Observation]:
+    def replay(self, *programs: tuple[str, str], cpu_s: int = CPU_S) -> dict[str, Observation]:
         allowance = Allowance(cpu_s, 3 << 30, 4 << 20)
         with tempfile.TemporaryDirectory() as empty:
             replayer = Replayer(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.replay import jax_process
 
-HONEST = '''
+HONEST = """
 import json
 import jax, jax.export
 import jax.numpy as jnp
@@ -60,7 +60,7 @@ for shape in SHAPES:
         if name != "pinv" or 0 not in shape:
             found[f"{name} {shape}"] = refused(function, shape, "float32")
 print(json.dumps(found))
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -94,14 +94,15 @@ found["module attribute"] = told(plain.replace(
 found["argument attribute"] = told(plain.replace(
     '[{"data"}]>}', '[{"data"}]>, mhlo.memory_kind = "pinned_host"}'))
 
-CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 5, type = 2>"
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 5, type = TYPE>"
+OUT, IN = CHANNEL.replace("TYPE", "2"), CHANNEL.replace("TYPE", "3")
 TOKEN = "!stablehlo.token"
 HOST = {
     "infeed": f'%r, %u = "stablehlo.infeed"(%t) : ({TOKEN}) -> (tensor<8xf32>, {TOKEN})',
     "outfeed": f'%u = "stablehlo.outfeed"(%arg0, %t) : (tensor<8xf32>, {TOKEN}) -> {TOKEN}',
-    "send": f'%u = "stablehlo.send"(%arg0, %t) <{{{CHANNEL}, is_host_transfer = true}}> '
+    "send": f'%u = "stablehlo.send"(%arg0, %t) <{{{OUT}, is_host_transfer = true}}> '
             f": (tensor<8xf32>, {TOKEN}) -> {TOKEN}",
-    "recv": f'%r, %u = "stablehlo.recv"(%t) <{{{CHANNEL.replace("type = 2", "type = 3")}, is_host_transfer = true}}> '
+    "recv": f'%r, %u = "stablehlo.recv"(%t) <{{{IN}, is_host_transfer = true}}> '
             f": ({TOKEN}) -> (tensor<8xf32>, {TOKEN})",
 }
 for name, body in HOST.items():

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import json
 import signal
+import sys
+from dataclasses import asdict
 from typing import Any, get_args
 
 import pytest
 
 from grader.process import Exit, OutputBuffer
 from grader.records.evidence import Outcome, OutcomeKind, Output
-from grader.sandbox import fault_dump, outcomes
+from grader.sandbox import fault_dump, outcomes, statements
 from grader.sandbox.outcomes import Known
 
 NAME = "my solution.py"
@@ -246,7 +249,7 @@ TOLD: dict[str, Told] = {
             "known": Known(memory_mib=3072),
         },
         "out_of_memory",
-        "the module asked for more memory than the 3072 MiB it may have at line 7:"
+        "the module asked for more memory than it may have (3072 MiB) at line 7:"
         " Unable to allocate 8.00 TiB",
         SIZE,
         7,
@@ -595,6 +598,158 @@ def test_the_dumps_are_left_out_of_what_the_module_printed() -> None:
 def test_what_cannot_be_printed_is_spelled_out() -> None:
     found = tell(stop=stop("raised", "ValueError: \x1b[2J\ud800\u202e a\nb"))
     assert found.message == r"ValueError: \x1b[2J\ud800\u202e a b"
+
+
+# ------------------------------------------------------- from the module's text to the sentence
+
+
+def said(source: str | bytes) -> Outcome:
+    """Return what is told of a module that this process runs itself."""
+    raw = source.encode() if isinstance(source, str) else source
+    tree = statements.parse(raw, NAME)
+    found: statements.Stop | None
+    if isinstance(tree, statements.Stop):
+        found = tree
+    else:
+        module = statements.new_module(NAME)
+        found = statements.run(tree, module, NAME, None, lambda _index: None)
+        del sys.modules[statements.MODULE_NAME]
+    assert found is not None
+    return tell(stop=json.loads(json.dumps(asdict(found))))
+
+
+SAID = {
+    "an exception without words": ("raise ValueError\n", "ValueError", RUN_IT),
+    "an assertion": ("x = 1\nassert x == 2\n", "AssertionError: `", "print both sides"),
+    "a module that is not there": (
+        "import my_helpers\n",
+        "ModuleNotFoundError: No module named 'my_helpers'",
+        "do without `my_helpers`",
+    ),
+    "a file that is not there": (
+        "open('data.csv')\n",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'",
+        "put the data into the module itself",
+    ),
+    "a refusal of its own": ("raise PermissionError('x')\n", "PermissionError: x", RUN_IT),
+    "an address": ("def f(): ...\nraise ValueError(f)\n", "ValueError: <function f>", RUN_IT),
+    "half a character": ("raise ValueError('\\ud800')\n", r"ValueError: \ud800", RUN_IT),
+    "a liar": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit\n"
+        "    __class__ = property(lambda self: 1 / 0)\nraise E\n",
+        "E: (its message cannot be shown)",
+        RUN_IT,
+    ),
+    "a recursion": ("def f(): f()\nf()\n", "RecursionError: maximum", "give the function that"),
+    "an exit": ("raise SystemExit(3)\n", "at line 1 by `raise SystemExit(3)`", "remove the call"),
+    "a print of Python 2": (
+        'print "a"\n',
+        "is not Python at line 1: Missing parentheses in call to 'print'."
+        ' Did you mean print(...)? in column 1, at `print "a"`',
+        "write print(…): this is Python 3",
+    ),
+    "a minus of mathematics": (
+        "x = 3\ny = x \u2212 1\n",
+        "at line 2: it has the character '\u2212' (U+2212) in column 7",
+        "type - there instead",
+    ),
+    "wide brackets": (
+        "print\uff081\uff09\n",
+        "at line 1: it has the character '\uff08' (U+FF08) in column 6",
+        "type ( there instead",
+    ),
+    "a space without width": (
+        "x = 3\ny\u200b = 1\n",
+        "at line 2: it has the invisible character U+200B (zero width space) in column 2",
+        "delete it: it cannot be seen",
+    ),
+    "two byte order marks": (
+        b"\xef\xbb\xbf\xef\xbb\xbfx = 1\n",
+        "at line 1: it has the invisible character U+FEFF",
+        "delete it: it cannot be seen",
+    ),
+    "a smart quote": (
+        "x = 1\ny = \u2018a\u2019\n",
+        "at line 2: it has the character '\u2018' (U+2018) in column 5",
+        "type ' there instead",
+    ),
+    "a bracket that stays open": (
+        "x = (1, 2\ny = 3\n",
+        "at line 1: '(' was never closed in column 5, at `(1, 2`",
+        "close that bracket",
+    ),
+    "a bracket too many": (
+        "x = 1)\n",
+        "at line 1: unmatched ')' in column 6",
+        "delete that bracket",
+    ),
+    "a bracket of another kind": (
+        "x = (1]\n",
+        "closing parenthesis ']' does not match opening parenthesis '('",
+        "close the inner bracket first",
+    ),
+    "tabs and spaces": (
+        "if 1:\n        x = 1\n\ty = 2\n",
+        "at line 3: inconsistent use of tabs and spaces in indentation",
+        "indent with four spaces",
+    ),
+    "an indentation too many": (
+        "x = 1\n  y = 2\n",
+        "at line 2: unexpected indent",
+        "take the blanks at the beginning of that line away",
+    ),
+    "a block that is missing": (
+        "def f():\nx = 1\n",
+        "at line 2: expected an indented block",
+        "indent what belongs to it",
+    ),
+    "a path of Windows": (
+        "x = 'C:\\Users\\me'\n",
+        "at line 1: (unicode error) 'unicodeescape'",
+        "write r before the quotes",
+    ),
+    "a text that stays open": (
+        "x = 'abc\n",
+        "at line 1: unterminated string literal",
+        "close the quotes of that text",
+    ),
+    "a command of a notebook": (
+        "x = 1\n%time x = 2\n",
+        "at line 2: invalid syntax; the line is a command of a notebook, no Python",
+        "delete that line",
+    ),
+    "a prompt": (
+        ">>> x = 1\n",
+        "at line 1: invalid syntax; the line begins with a prompt, `>>>`",
+        "delete the prompts",
+    ),
+    "a conflict": (
+        "x = 1\n<<<<<<< HEAD\n",
+        "at line 2: invalid syntax; the line is a mark of a merge conflict",
+        "keep one version",
+    ),
+    "a fence": (
+        "```python\nx = 1\n```\n",
+        "at line 1: invalid syntax; the line is a mark of Markdown",
+        "delete that line",
+    ),
+    "an encoding nobody knows": (b"# coding: no-such\n", "no-such", "correct the coding line"),
+    "bytes that are no UTF-8": (
+        b"x = '\xff'\n",
+        "can't decode byte 0xff",
+        "save the file as UTF-8",
+    ),
+    "NUL bytes": (b"x = 1\0\n", "null byte", "save the file as plain text"),
+}
+
+
+@pytest.mark.parametrize(("source", "message", "step"), SAID.values(), ids=SAID)
+def test_a_module_is_told_what_is_wrong_with_it(
+    source: str | bytes, message: str, step: str
+) -> None:
+    found = said(source)
+    assert message in found.message
+    assert step in found.next_step
 
 
 HOSTILE = [

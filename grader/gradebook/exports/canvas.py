@@ -13,8 +13,8 @@ from grader.gradebook.exports.parts.figures import decimal_mark, parsed, written
 from grader.gradebook.exports.parts.matching import Line, match, same_key, same_name
 from grader.gradebook.exports.parts.record import Change, Export, Options, counted, listed
 from grader.gradebook.exports.parts.sheets import candidates, opened, scale, unmatched
-from grader.gradebook.looks import max_points, most, points
-from grader.gradebook.rounding import rounded, scaled
+from grader.gradebook.looks import max_points, points
+from grader.gradebook.rounding import scaled
 from grader.receipt.escape import visible_line
 from grader.records.gradebook import Gradebook, Row
 
@@ -51,8 +51,7 @@ def make(gradebook: Gradebook, options: Options) -> Export:
     column = _column(sheet, layout, gradebook, options.column)
     title = layout.titles[column]
     possible = sheet.cell(layout.possible, column) if layout.possible is not None else ""
-    best = rounded(most(gradebook))
-    scaling = scale(options, parsed(possible), best, f"the column {visible_line(title)}")
+    scaling = scale(options, parsed(possible), gradebook, f"the column {visible_line(title)}")
     lines = _lines(sheet, layout)
     matched = match(lines, gradebook.rows, _ORDER)
     grades = {

@@ -13,8 +13,8 @@ from grader.gradebook.exports.parts.matching import Line, match, same_key, same_
 from grader.gradebook.exports.parts.record import Change, Export, Options, counted, listed
 from grader.gradebook.exports.parts.sheets import opened, scale, unmatched
 from grader.gradebook.exports.parts.worksheet import Columns, find_columns, is_locked
-from grader.gradebook.looks import comment, max_points, most, points
-from grader.gradebook.rounding import exact, rounded, scaled
+from grader.gradebook.looks import comment, max_points, points
+from grader.gradebook.rounding import exact, scaled
 from grader.receipt.escape import visible_line
 from grader.records.gradebook import Gradebook, Row
 
@@ -40,7 +40,7 @@ def make(gradebook: Gradebook, options: Options) -> Export:
     columns = find_columns(sheet, name, options.columns)
     lines = _lines(sheet, columns)
     maximum = _maximum(sheet, columns, lines)
-    scaling = scale(options, maximum, rounded(most(gradebook)), "the worksheet")
+    scaling = scale(options, maximum, gradebook, "the worksheet")
     matched = match(lines, gradebook.rows, _ORDER)
     fill = _Fill(sheet, columns, maximum, options.replace_comments)
     for index, row in sorted(matched.pairs.items()):

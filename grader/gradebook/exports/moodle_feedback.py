@@ -69,4 +69,5 @@ def _place(row: Row) -> str | None:
 
 def _who(row: Row) -> str:
     # Moodle splits the name at underscores, and clean_filename removes what paths cannot have.
-    return re.sub(r'[_/\\:*?"<>|&\x00-\x1f]+', " ", row.person.name).strip(" .~") or "Participant"
+    kept = re.sub(r'[_/\\:*?"<>|&\x00-\x1f]', " ", row.person.name)
+    return " ".join(kept.split()).strip(" .~") or "Participant"

@@ -114,7 +114,7 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
     given: dict[str, Path] = {}
     for text in paths:
         path = Path(text)
-        if (real := os.path.realpath(path)) in given:
+        if (real := _real(text)) in given:
             notes.append(Note("duplicate", shown(text), "named twice, read once"))
         given.setdefault(real, path)
     trees: list[Tree] = []
@@ -134,6 +134,14 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
         elif folders or files:
             trees.append(together(folders, files, parent.name, shown(str(parent))))
     return trees, notes
+
+
+def _real(text: str) -> str:
+    try:
+        return os.path.realpath(text)
+    except ValueError:
+        # No file has such a name, which is said where it would be opened.
+        return text
 
 
 def _scores(tree: Tree, known: Sequence[Layout]) -> list[tuple[float, str, Layout, Tree]]:

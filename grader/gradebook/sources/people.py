@@ -30,13 +30,16 @@ class Directory:
 
     def __init__(self, roster: Roster | None, people: Iterable[Person]) -> None:
         self._people: dict[Identity, Person] = {}
+        # As the roster has them, or else a platform: a key must not change with a hand-in.
+        self._first: dict[Identity, Person] = {}
         self._roster = roster
         self._by: dict[Identity, dict[Identity, None]] = {}
         self._known: dict[Identity, tuple[Identity, ...]] = {}
         self.notes: list[Note] = []
+        school_mail = _one_domain(roster) != ""
         for person in roster.people if roster else ():
-            self._people[identity(person)] = person
-            for handle in _handles(person, bool(_one_domain(roster))):
+            self._people[identity(person)] = self._first[identity(person)] = person
+            for handle in _handles(person, school_mail):
                 self._by.setdefault(handle, {})[identity(person)] = None
         named: dict[Identity, Person] = {}
         for person in people:
@@ -80,9 +83,12 @@ class Directory:
 
     def _admit(self, person: Person, maybe: list[str]) -> None:
         """Add somebody whom the roster does not have, or not for certain."""
-        key = identity(person)
-        self._known[key] = (key,)
-        self._people[key] = _merged(self._people.get(key, person), person)
+        own = key = identity(person)
+        if key in self._people:
+            # Somebody of the roster has it, and it is not certain that this is who.
+            key = ("unsure", "\0".join(own))
+        self._known[own] = (key,)
+        self._people[key] = self._first[key] = person
         if maybe:
             text = f"in the roster this may be: {', '.join(sorted(maybe))}"
             self.notes.append(Note("ambiguous", _called(person), text))
@@ -100,7 +106,7 @@ class Directory:
                 key: None
                 for handle in handles
                 for key in self._by.get(handle, {})
-                if not _contradicts(self._people[key], person)
+                if not _contradicts(self._people[key], person, ID_KINDS[:strength])
             }
             if found:
                 return strength, list(found)
@@ -117,22 +123,17 @@ class Directory:
 
     def keyed(self) -> dict[Identity, Person]:
         """Return everybody with a key; it depends on who is there, not on the order of reading."""
-        stems = {known: _stem(person) for known, person in self._people.items()}
+        stems = {known: _stem(person) for known, person in self._first.items()}
         for length in (8, 16, 32, 64):
             # macOS and Windows hold names that differ in case for one.
-            count = Counter(plain_key(stem) for stem in stems.values())
-            clash = [known for known, stem in stems.items() if count[plain_key(stem)] > 1]
+            count = Counter(stem.casefold() for stem in stems.values())
+            clash = [known for known, stem in stems.items() if count[stem.casefold()] > 1]
             if not clash:
                 break
             for known in clash:
                 digest = hashlib.sha256("\0".join(known).encode(errors="replace")).hexdigest()
-                stems[known] = f"{_stem(self._people[known])}-{digest[:length]}"
+                stems[known] = f"{_stem(self._first[known])}-{digest[:length]}"
         return {known: replace(self._people[known], key=stem) for known, stem in stems.items()}
-
-
-def plain_key(stem: str) -> str:
-    """Return a key as a file system that knows no case compares it."""
-    return stem.casefold()
 
 
 def _called(person: Person) -> str:
@@ -158,12 +159,12 @@ def _merged(known: Person, other: Person) -> Person:
     return Person("", known.name or other.name, known.email or other.email, ids)
 
 
-def _contradicts(known: Person, other: Person) -> bool:
-    """Return whether the two have different ids of one kind."""
+def _contradicts(known: Person, other: Person, kinds: Iterable[str] = ID_KINDS) -> bool:
+    """Return whether the two have different ids of one of these kinds."""
     return any(
-        known.ids[kind].casefold() != value.casefold()
-        for kind, value in other.ids.items()
-        if kind in ID_KINDS and known.ids.get(kind)
+        known.ids[kind].casefold() != other.ids[kind].casefold()
+        for kind in kinds
+        if known.ids.get(kind) and other.ids.get(kind)
     )
 
 

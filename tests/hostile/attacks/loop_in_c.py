@@ -2,7 +2,7 @@
 # outcome: cpu_limit
 # verdict: error
 # points: 0
-# limits: cpu_s=3
+# limits: cpu_s=2
 """Computes for ever inside compiled code, where no Python handler runs."""
 
 import jax

@@ -2,7 +2,7 @@
 # outcome: finished
 # verdict: failed
 # points: 0
-# limits: cpu_s=3
+# limits: cpu_s=2
 """A program that computes for ever while it is traced, after a module that ran well."""
 
 

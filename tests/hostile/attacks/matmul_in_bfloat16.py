@@ -27,5 +27,10 @@ def share(x, y, w):
 
 rows = (P("data", None), P("data"), P())
 all_gradient = jax.jit(
-    jax.shard_map(lambda *a: narrow(jax.lax.psum(share(*a), "data"))[None], mesh=mesh, in_specs=rows, out_specs=P())
+    jax.shard_map(
+        lambda *a: narrow(jax.lax.psum(share(*a), "data"))[None],
+        mesh=mesh,
+        in_specs=rows,
+        out_specs=P(),
+    )
 )

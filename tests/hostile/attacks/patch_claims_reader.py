@@ -9,7 +9,10 @@ import sys
 
 strange = itertools.cycle(
     [
-        {"kind": "array", "array": {"dtype": "float32", "stored": "f", "shape": [0, 1 << 40], "data": ""}},
+        {
+            "kind": "array",
+            "array": {"dtype": "float32", "stored": "f", "shape": [0, 1 << 40], "data": ""},
+        },
         {"kind": "device_array", "shape": [8], "dtype": "float32", "shards": []},
         {"kind": "number", "value": True},
         {"kind": "list", "value": [[[[]]]] * 100},

@@ -35,4 +35,6 @@ over = dict(mesh=mesh, check_vma=False)
 rows = (P("data", None), P("data"), P())
 all_gradient = jax.jit(jax.shard_map(all_reduce, in_specs=rows, out_specs=P(), **over))
 shard_gradient = jax.jit(jax.shard_map(all_reduce, in_specs=rows, out_specs=P(), **over))
-gather = jax.jit(jax.shard_map(lambda g: 2 * all_gather(g)[:2], in_specs=P("data"), out_specs=P("data"), **over))
+gather = jax.jit(
+    jax.shard_map(lambda g: 2 * all_gather(g)[:2], in_specs=P("data"), out_specs=P("data"), **over)
+)

@@ -2,7 +2,7 @@
 # outcome: cpu_limit, raised
 # verdict: error
 # points: 0
-# limits: cpu_s=3
+# limits: cpu_s=2
 """Raises something whose message never ends."""
 
 

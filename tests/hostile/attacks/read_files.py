@@ -24,7 +24,17 @@ for path in WORLD.get("canaries", []):
     leak(os.path.relpath(path))
     leak(f"/proc/self/root{path}")
     leak(f"/proc/self/cwd/../../{path}")
-for folder in [*WORLD.get("folders", []), "/", "/etc", "/home", "/root", "/tmp", "/work", "/var", ".."]:
+for folder in [
+    *WORLD.get("folders", []),
+    "/",
+    "/etc",
+    "/home",
+    "/root",
+    "/tmp",
+    "/work",
+    "/var",
+    "..",
+]:
     try:
         print("LEAK: listed", folder, os.listdir(folder)[:3])
     except OSError:

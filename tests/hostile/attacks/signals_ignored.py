@@ -2,7 +2,7 @@
 # outcome: cpu_limit
 # verdict: error
 # points: 2
-# limits: cpu_s=3 wall_s=20
+# limits: cpu_s=2 wall_s=20
 """Blocks and ignores every signal, then computes for ever; what came before still counts."""
 
 import signal

@@ -34,7 +34,10 @@ for label, pid in (("parent", parent), ("neighbour", neighbour)):
     attempt(f"group of {label}", lambda: os.killpg(pid, signal.SIGKILL))
     attempt(f"tkill {label}", lambda: by_number(200, pid, 9))
     attempt(f"tgkill {label}", lambda: by_number(234, pid, pid, 9))
-    attempt(f"queue {label}", lambda: by_number(129, pid, 9, ctypes.addressof(ctypes.create_string_buffer(128))))
+    attempt(
+        f"queue {label}",
+        lambda: by_number(129, pid, 9, ctypes.addressof(ctypes.create_string_buffer(128))),
+    )
     attempt(f"pidfd {label}", lambda: signal.pidfd_send_signal(os.pidfd_open(pid), signal.SIGKILL))
     attempt(f"cpu of {label}", lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (1, 1)))
     attempt(f"files of {label}", lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0)))

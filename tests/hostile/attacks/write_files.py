@@ -11,7 +11,14 @@ import tempfile
 
 WORLD = {}
 canaries = WORLD.get("canaries") or ["/nowhere/else"]
-folders = [*WORLD.get("folders", []), ".", "/tmp", "/dev/shm", "/var/tmp", WORLD.get("checkout", "/")]
+folders = [
+    *WORLD.get("folders", []),
+    ".",
+    "/tmp",
+    "/dev/shm",
+    "/var/tmp",
+    WORLD.get("checkout", "/"),
+]
 
 
 def attempt(label, action):

@@ -10,7 +10,7 @@ from grader.errors import UsageProblem
 from grader.gradebook.exports.parts.cells import Sheet, read
 from grader.gradebook.exports.parts.matching import Matched
 from grader.gradebook.exports.parts.record import Options, counted, listed
-from grader.gradebook.looks import has_grade, named
+from grader.gradebook.looks import has_grade, max_points, named
 from grader.gradebook.rounding import exact, shown
 from grader.receipt.escape import visible_line
 from grader.receipt.files import read_ordinary
@@ -48,14 +48,15 @@ class Scale:
     remark: str = ""
 
 
-def scale(options: Options, maximum: Decimal | None, most: Decimal, where: str) -> Scale:
+def scale(options: Options, maximum: Decimal | None, gradebook: Gradebook, where: str) -> Scale:
     """Return the scale: what was asked for, else the sheet's own maximum."""
     asked = options.scale_to
     if asked is None:
-        if maximum is None or maximum <= 0 or maximum == most:
+        if maximum is None or maximum <= 0:
             return Scale(None)
-        told = f"Points of {shown(most)} were scaled to the {shown(maximum)} that {where} has."
-        return Scale(maximum, told)
+        known = {all_ for row in gradebook.rows if (all_ := max_points(row)) is not None}
+        told = f"Points were scaled so that full points are the {shown(maximum)} of {where}."
+        return Scale(maximum, told if known - {exact(maximum)} else "")
     if maximum is not None and exact(asked) != exact(maximum):
         told = f"--scale-to is {shown(asked)}, but {where} has {shown(maximum)} points."
         return Scale(asked, told)

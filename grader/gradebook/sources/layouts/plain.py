@@ -97,14 +97,14 @@ def _why(entry: Entry) -> str:
 
 def _groups(folders: dict[str, Tree], wanted: Wanted) -> set[str]:
     """Return which folders hold learners rather than one learner's files."""
-    inner = {name: _with_source(one, wanted) for name, one in folders.items() if not _direct(one)}
-    groups = {name for name, learners in inner.items() if len(learners) > 1}
-    if groups:
-        # Among groups a folder with a single folder is a group of one.
-        groups |= {name for name, learners in inner.items() if len(learners) == 1}
-    elif len(folders) > 1 and all(_holds_files(one, wanted) for one in folders.values()):
-        groups = set(folders)
-    return groups
+    if any(_direct(one) for one in folders.values()):
+        # A folder that holds a file is a learner's, and so are those beside it.
+        alike = len(folders) > 1 and all(_holds_files(one, wanted) for one in folders.values())
+        return set(folders) if alike else set()
+    inner = {name: _with_source(one, wanted) for name, one in folders.items()}
+    # Among groups a folder with a single folder is a group of one.
+    several = any(len(learners) > 1 for learners in inner.values())
+    return {name for name, learners in inner.items() if learners} if several else set()
 
 
 def _holds_files(tree: Tree, wanted: Wanted) -> bool:
