@@ -6,7 +6,8 @@ What is finished is kept at once: an interrupted run goes on where it stopped.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +19,15 @@ from grader import secret
 from grader.catalog import course as courses
 from grader.catalog.load import Entry
 from grader.cli import early, settle
-from grader.cli.progress import Display, display
-from grader.errors import UsageProblem
+from grader.cli.main import STARTED
+from grader.cli.progress import Display, Silent, display
 from grader.gradebook import receipts, results, runner, sources, versions
 from grader.gradebook.book import standing_row
 from grader.gradebook.executors import Executor
 from grader.gradebook.executors.local import Local, Terms
 from grader.gradebook.ledger import Ledger
+from grader.gradebook.report import Times
+from grader.gradebook.runner import now
 from grader.records.gradebook import Collected, Gradebook
 
 if TYPE_CHECKING:
@@ -58,9 +61,8 @@ class Run:
     ledger: Ledger
     collected: Collected
     plan: Plan
-    show: Display
     render: settle.Render
-    by_key: dict[str, list[str]] = field(default_factory=dict)
+    show: Display = field(default_factory=Silent)
 
 
 def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
@@ -71,43 +73,45 @@ def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
     from grader.catalog.load import entry as load
 
     entry = load(found, exercise)
-    collected = sources.collect(
-        order.paths,
-        wanted=exercise,
-        source=order.source,
-        roster=Path(order.roster) if order.roster else None,
-    )
-    if not collected.hand_ins and not collected.people:
-        raise UsageProblem(
-            f"nothing to grade in {', '.join(order.paths)}",
-            where=collected.layout,
-            next_step="name a folder or an archive that holds .py files; --source forces a layout",
-        )
     root = results.folder(Path(order.out), exercise)
     with Ledger(root / results.LEDGER) as ledger:
-        plan = runner.plan(
-            collected, ledger, entry.digest, versions.environment(), again=order.again
-        )
-        ledger.set_class(collected, {i: key.text() for i, key in plan.keys.items()})
+        run = prepare(entry, root, ledger, order)
+        ledger.set_class(run.collected, {at: key.text() for at, key in run.plan.keys.items()})
         ledger.note_about({"exercise": exercise, "course": str(found.root)})
-        with display(len(plan.pending), order.quiet) as show:
-            run = Run(entry, root, ledger, collected, plan, show, settle.renderer(entry))
+        with display(len(run.plan.pending), order.quiet) as run.show:
             _say_plan(run)
-            _grade(run, order)
-            book = settle.finish(run.root, run.ledger, run.entry, run.render, order.anonymous)
+            people = _people(run)
+            grade_only(run, order, lambda done: _keep(run, done, people), ledger)
+            times = Times(now(), round(time.monotonic() - STARTED, 1))
+            book = settle.finish(
+                root, ledger, entry, run.render, anonymous=order.anonymous, times=times
+            )
     _say_end(run, book)
     return 5 if any(row.status == "undecided" for row in book.rows) else 0
 
 
-def _grade(run: Run, order: Order) -> None:
-    for position, hand_in in enumerate(run.collected.hand_ins):
-        keys = run.by_key.setdefault(run.plan.keys[position].text(), [])
-        keys += [person.key for person in hand_in.people]
+def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
+    """Take in what was handed in, and see what the ledger knows of it."""
+    collected = sources.collect(
+        order.paths,
+        wanted=entry.exercise.id,
+        source=order.source,
+        roster=Path(order.roster) if order.roster else None,
+    )
+    known = runner.Known(entry.digest, versions.environment(), entry.exercise.siblings)
+    plan = runner.plan(collected, ledger, known, again=order.again)
+    return Run(entry, root, ledger, collected, plan, settle.renderer(entry))
+
+
+def grade_only(
+    run: Run, order: Order, progress: runner.Progress, ledger: Ledger | None = None
+) -> None:
+    """Grade what is pending and tell of each result; without a ledger nothing is kept."""
     if not run.plan.pending:
         return
     with _executor(run, order) as executor:
         try:
-            runner.grade_all(run.plan, run.ledger, executor, lambda done: _keep(run, done))
+            runner.grade_all(run.plan, ledger, executor, progress)
         except KeyboardInterrupt:
             run.show.close()
             click.echo(
@@ -117,12 +121,21 @@ def _grade(run: Run, order: Order) -> None:
             raise
 
 
-def _keep(run: Run, done: Done) -> None:
+def _people(run: Run) -> dict[str, list[str]]:
+    """Return by key of an attempt everybody whom it counts for."""
+    found: dict[str, list[str]] = {}
+    for position, hand_in in enumerate(run.collected.hand_ins):
+        people = found.setdefault(run.plan.keys[position].text(), [])
+        people += [person.key for person in hand_in.people]
+    return found
+
+
+def _keep(run: Run, done: Done, people: Mapping[str, Sequence[str]]) -> None:
     """Write the receipts of everybody whom a result counts for, while others are still graded."""
     run.show.advance(done)
     if done.receipt is None or done.receipt.verdict == "undecided":
         return
-    for person in run.by_key.get(done.key, ()):
+    for person in people.get(done.key, ()):
         row = standing_row(run.ledger, person)
         if row is not None:
             receipts.write(row, run.root, run.render)

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from grader import secret
 from grader.catalog.load import Entry
 from grader.cli.run import compiled_templates
 from grader.errors import GradeError
 from grader.gradebook import exports, marks, receipts, report, results
 from grader.gradebook.book import gradebook
 from grader.gradebook.ledger import Ledger
+from grader.gradebook.report import Times
 from grader.receipt.render import render
 from grader.records.gradebook import Gradebook
 from grader.records.receipt import Receipt
@@ -39,25 +41,40 @@ def read_marks(root: Path) -> dict[str, tuple[Any, ...]]:
     return marks.read(place) if place.exists() else {}
 
 
-def load_book(root: Path, ledger: Ledger, entry: Entry, anonymous: bool = False) -> Gradebook:
-    """Return the gradebook with the marks, under pseudonyms where that is wanted."""
-    return gradebook(ledger, entry, read_marks(root))
-
-
-def finish(root: Path, ledger: Ledger, entry: Entry, made: Render, anonymous: bool) -> Gradebook:
+def finish(
+    root: Path,
+    ledger: Ledger,
+    entry: Entry,
+    made: Render,
+    *,
+    anonymous: bool = False,
+    times: Times | None = None,
+) -> Gradebook:
     """Write every learner's receipts and the files of the class; returns the gradebook.
+
+    With `anonymous`, everything is written once more under pseudonyms into a folder that can be
+    shown, and the table that leads back to the names stays outside of it.
 
     Effects: writes under `root` what has changed.
     """
-    book = load_book(root, ledger, entry)
+    book = gradebook(ledger, entry, read_marks(root))
+    times = times or Times()
+    _write(root, book, entry, made, times)
+    if anonymous:
+        hidden = exports.anonymize(book, secret.ensure())
+        results.put(root / results.PSEUDONYMS, hidden.table())
+        _write(root / results.ANONYMOUS, hidden.gradebook, entry, made, times)
+    return book
+
+
+def _write(root: Path, book: Gradebook, entry: Entry, made: Render, times: Times) -> None:
     for row in book.rows:
         receipts.write(row, root, made)
-    shown = book
-    for name, data in exports.export("csv", shown, exports.Options()).files:
-        results.put(root / name.replace("grades.csv", "gradebook.csv"), data)
-    results.put(root / "summary.json", _summary(shown).encode())
-    results.put(root / "report.html", report.report(shown, entry.course.templates).encode())
-    return book
+    for _, data in exports.export("csv", book).files:
+        results.put(root / "gradebook.csv", data)
+    results.put(root / "summary.json", _summary(book).encode())
+    page = report.report(book, entry.course.templates, times=times)
+    results.put(root / "report.html", page.encode())
 
 
 def _summary(book: Gradebook) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from grader.errors import EnvironmentProblem
 
-LEDGER, RECEIPTS, MARKS = "ledger.sqlite", "receipts", "marks.csv"
+LEDGER, MARKS = "ledger.sqlite", "marks.csv"
+ANONYMOUS, PSEUDONYMS = "anonymous", "pseudonyms.csv"
 
 
 def folder(out: Path, exercise: str) -> Path:

@@ -6,12 +6,13 @@ It prints nothing: whoever calls it is told of each result. Order and number of 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from grader.gradebook.executors import Executor, Result, Task
 from grader.gradebook.ledger import Attempt, Key, Ledger
+from grader.intake import MOST_BYTES
 from grader.records.gradebook import Collected, HandIn
 from grader.records.receipt import Receipt
 from grader.records.submission import Submission
@@ -36,16 +37,32 @@ class Plan:
     reused: set[str]
     changed: set[str]
     shared: int
-    undecided: list[Done] = field(default_factory=list)
+    siblings: tuple[str, ...] = ()
 
 
 Progress = Callable[[Done], None]
 
 
-def submission_of(hand_in: HandIn) -> Submission:
-    """Return the file of a hand-in with what came beside it, read now."""
-    beside = tuple((name, read()) for name, read in sorted(hand_in.beside.items()))
-    return Submission(hand_in.name, hand_in.shown, hand_in.read(), siblings=beside)
+@dataclass(frozen=True)
+class Known:
+    """What every submission of a class is graded under.
+
+    `rubric` is the rubric's digest, `environment` the versions that a grade depends on, `siblings`
+    the files beside a submission that the exercise allows.
+    """
+
+    rubric: str
+    environment: str
+    siblings: tuple[str, ...] = ()
+
+
+def submission_of(hand_in: HandIn, siblings: Sequence[str]) -> Submission:
+    """Return the file of a hand-in with those beside it that are allowed, read now."""
+    allowed = [name for name in siblings if name in hand_in.beside and name != hand_in.name]
+    beside = tuple((name, hand_in.beside[name]()) for name in allowed)
+    raw = hand_in.read()
+    whole = hand_in.whole() if hand_in.whole and len(raw) > MOST_BYTES else None
+    return Submission(hand_in.name, hand_in.shown, raw, whole, siblings=beside)
 
 
 def identity(submission: Submission) -> str:
@@ -58,20 +75,19 @@ def identity(submission: Submission) -> str:
     return digest.hexdigest()
 
 
-def plan(
-    collected: Collected, ledger: Ledger, rubric: str, environment: str, *, again: bool = False
-) -> Plan:
+def plan(collected: Collected, ledger: Ledger, known: Known, *, again: bool = False) -> Plan:
     """Return what has to be done.
 
     Args:
         collected: the class.
         ledger: what was graded before.
-        rubric: digest of the exercise's rubric.
-        environment: the versions that a grade depends on.
+        known: what everybody is graded under.
         again: whether to grade what the ledger knows as well.
     """
     keys = {
-        position: Key(identity(submission_of(hand_in)), rubric, environment)
+        position: Key(
+            identity(submission_of(hand_in, known.siblings)), known.rubric, known.environment
+        )
         for position, hand_in in enumerate(collected.hand_ins)
     }
     decided = set() if again else ledger.decided()
@@ -88,33 +104,40 @@ def plan(
         reused=set(first) - set(pending),
         changed=changed,
         shared=len(keys) - len(first),
+        siblings=known.siblings,
     )
 
 
-def grade_all(made: Plan, ledger: Ledger, executor: Executor, progress: Progress) -> None:
+def grade_all(made: Plan, ledger: Ledger | None, executor: Executor, progress: Progress) -> None:
     """Grade what is pending; each result is in the ledger before the next is waited for.
+
+    Without a ledger nothing is kept.
 
     Raises: EnvironmentProblem where the machine may not grade many at all.
     Effects: writes the ledger, and tells `progress` of each result.
     """
     keys = {key.text(): key for key in made.keys.values()}
     for result in executor.run(_tasks(made)):
-        done = _keep(result, keys[result.key], ledger)
-        if done.receipt is None or done.receipt.verdict == "undecided":
-            made.undecided.append(done)
-        progress(done)
+        progress(_keep(result, keys[result.key], ledger))
+
+
+def now() -> str:
+    """Return the moment as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _tasks(made: Plan) -> Iterator[Task]:
     # One at a time, so that a thousand files are never in memory together.
     for key, hand_in in made.pending.items():
-        yield Task(key, submission_of(hand_in))
+        yield Task(key, submission_of(hand_in, made.siblings))
 
 
-def _keep(result: Result, key: Key, ledger: Ledger) -> Done:
+def _keep(result: Result, key: Key, ledger: Ledger | None) -> Done:
     if not result.receipt:
         return Done(result.key, None, result.problem, result.next_step)
     receipt = Receipt.model_validate_json(result.receipt)
-    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    ledger.add(Attempt(key, receipt.verdict, receipt.points, result.receipt, result.seed, at))
+    if ledger is not None:
+        ledger.add(
+            Attempt(key, receipt.verdict, receipt.points, result.receipt, result.seed, now())
+        )
     return Done(result.key, receipt)

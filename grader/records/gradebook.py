@@ -18,8 +18,8 @@ class Person:
     """One learner as a platform or a roster knows them.
 
     `key` is unique in a class and safe as a folder name. `ids` holds what platforms call them, by
-    the platform's word: `canvas_user`, `sis_user`, `sis_login`, `moodle_participant`, `sid`,
-    `github`, `roster`.
+    the platform's word: `canvas_user`, `canvas_anonymous`, `sis_user`, `sis_login`,
+    `moodle_participant`, `sid`, `gradescope_submission`, `github`, `folder`, `roster`.
     """
 
     key: str
@@ -34,7 +34,8 @@ class HandIn:
 
     `name` is the file's name as the learner gave it, without what the platform added; `shown` is
     where it lies in the source, for messages and for giving feedback back. `read` gives its bytes,
-    and `beside` those of the files that came with it, by name. `submitted_at` is ISO 8601 or empty.
+    of a file too large to grade the beginning alone, whose size and SHA-256 `whole` gives; `beside`
+    gives the bytes of the files that came with it, by name. `submitted_at` is ISO 8601 or empty.
     `ids` holds what the platform calls this hand-in: `canvas_attachment`, `gradescope_submission`,
     `moodle_folder`, `github_repository`.
     """
@@ -47,6 +48,7 @@ class HandIn:
     submitted_at: str = ""
     late: bool = False
     ids: Mapping[str, str] = field(default_factory=dict)
+    whole: Callable[[], tuple[int, str]] | None = None
 
 
 @dataclass(frozen=True)

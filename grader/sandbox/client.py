@@ -6,7 +6,6 @@ A child that dies is followed by a second one that runs only the finished statem
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,11 +25,11 @@ from grader.records.evidence import (
     confinement_level,
 )
 from grader.records.submission import Submission
-from grader.sandbox import outcomes
+from grader.sandbox import fault_dump, outcomes
+from grader.sandbox.frames import read_claim, read_program
 from grader.sandbox.host import Allowance, Host
 
 RELAUNCHES = 4
-DEBUG_LEFT_OUT = "debug prints inside the program were left out of the export"
 _SETTING = re.compile(
     r"jax_[a-z0-9_]+ "
     r"(is switched on|was set to [\w.\-]{1,40}; the programs were exported without it)"
@@ -66,6 +65,7 @@ class _Run:
     garbled: str = ""
     cache_hits: int = 0
     starts: tuple[int, ...] = ()
+    endings: tuple[tuple[tuple[int, str], ...], ...] = ()
 
     def unfinished(self) -> int | None:
         """Return the line of the first statement that did not end, None where all did."""
@@ -152,6 +152,7 @@ class Learner:
             first.garbled,
             self._exercise.limits.cpu_s,
             first.unfinished(),
+            self._known(first),
         )
         whole = first
         relaunches = 0
@@ -159,6 +160,16 @@ class Learner:
             relaunches += 1
             whole = self._again(first, whole, on_program)
         return self._assemble(first, whole, outcome, child)
+
+    def _known(self, run: _Run) -> outcomes.Known:
+        limits = self._exercise.limits
+        return outcomes.Known(
+            source=self._submission.raw.decode("utf-8", "replace"),
+            endings=run.endings[run.ran] if run.ran < len(run.endings) else (),
+            wall_limit_s=limits.wall_s,
+            memory_mib=limits.memory_mib,
+            scratch_mib=limits.scratch_mib,
+        )
 
     def _may_go_on(self, run: _Run, relaunches: int) -> bool:
         unfinished = not run.done and run.parsed and relaunches < RELAUNCHES
@@ -231,6 +242,10 @@ class Learner:
         elif kind == "parsed":
             run.parsed = True
             run.starts = tuple(wire.integer(line) for line in frame["starts"])
+            run.endings = tuple(
+                tuple((wire.integer(line), wire.text(call, 200)) for line, call in calls)
+                for calls in frame["endings"]
+            )
             run.lines = {wire.text(k): wire.integer(v) for k, v in frame["lines"].items()}
         elif kind == "ran":
             run.ran = max(run.ran, wire.integer(frame["i"]) + 1)
@@ -240,7 +255,7 @@ class Learner:
             run.named, run.hidden_in = True, wire.text(frame["hidden_in"])
             run.names = tuple(wire.text(name) for name in frame["names"][:400])
         elif kind == "claim":
-            found = _claim(frame)
+            found = read_claim(frame)
             if found.name in self._names():
                 run.claims.setdefault(found.name, found)
         elif kind == "settings":
@@ -255,7 +270,7 @@ class Learner:
             run.done, run.cache_hits = True, wire.integer(frame.get("cache_hits", 0))
 
     def _take_program(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
-        program = _program(frame)
+        program = read_program(frame)
         asked = {p.name for p in self._exercise.programs}
         if program.name in asked and program.name not in run.programs:
             run.programs[program.name] = program
@@ -271,7 +286,8 @@ class Learner:
             lines=lines,
             names=whole.names,
             hidden_in=whole.hidden_in,
-            output=child.output.result(),
+            # The dumps name files of ours and addresses; what they tell is in the outcome.
+            output=fault_dump.left_out(child.output.result()),
             layers=first.layers,
             versions=first.versions,
             devices=first.devices,
@@ -319,53 +335,3 @@ def _frames(child: Child, deadline: Deadline) -> Iterator[dict[str, Any]]:
             child.remind()
             deadline.extend(1.0)
     raise TimeoutError
-
-
-def _program(frame: Mapping[str, Any]) -> Program:
-    status = frame["status"]
-    if status not in ("exported", "missing", "not_callable", "refused"):
-        raise WireProblem("a program has an unknown status")
-    line = frame.get("line")
-    return Program(
-        name=wire.text(frame["name"]),
-        status=status,
-        blob=base64.b64decode(wire.text(frame["blob"], 8 << 20)) if status == "exported" else b"",
-        reason=wire.text(frame.get("reason", ""))[:600],
-        cause=wire.text(frame.get("cause", ""))[:40],
-        line=None if line is None else wire.integer(line),
-        notes=(DEBUG_LEFT_OUT,) if DEBUG_LEFT_OUT in frame.get("notes", []) else (),
-    )
-
-
-_KINDS = ("missing", "device_array", "array", "number", "text", "list", "mapping", "none", "other")
-
-
-def _claim(frame: Mapping[str, Any]) -> Claim:
-    kind = frame["kind"]
-    if kind not in _KINDS:
-        raise WireProblem("a written answer has an unknown kind")
-    name, type_name = wire.text(frame["name"]), wire.text(frame.get("type", ""))
-    reason = wire.text(frame.get("reason", ""))[:300]
-    if kind == "device_array":
-        return _device_array(frame, name, type_name)
-    if kind == "array":
-        value, stored = wire.array_from_json(frame["array"])
-        return Claim(name, kind, type_name, value.shape, stored, value=value)
-    if kind == "text":
-        return Claim(name, kind, type_name, value=wire.text(frame["value"]))
-    if kind == "number":
-        value = frame["value"]
-        plain = value if isinstance(value, bool) else wire.number(value)
-        return Claim(name, kind, type_name, value=plain)
-    if kind in ("list", "mapping"):
-        wanted = list if kind == "list" else dict
-        if not isinstance(frame["value"], wanted):
-            raise WireProblem(f"a {kind} is none")
-        return Claim(name, kind, type_name, value=frame["value"], reason=reason)
-    return Claim(name, kind, type_name, reason=reason)
-
-
-def _device_array(frame: Mapping[str, Any], name: str, type_name: str) -> Claim:
-    shape = tuple(wire.integer(n) for n in frame["shape"])
-    shards = wire.shards_from_json(frame["shards"], shape)
-    return Claim(name, "device_array", type_name, shape, wire.text(frame["dtype"]), shards)

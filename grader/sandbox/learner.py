@@ -60,7 +60,9 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
         send(_stop_frame(tree))
         return None
     starts = [statement.lineno for statement in tree.body]
-    send({"t": "parsed", "lines": statements.bindings(tree), "starts": starts})
+    # Before any of the learner's code runs, so that these can be believed.
+    told = {"lines": statements.bindings(tree), "endings": statements.endings(tree)}
+    send({"t": "parsed", "starts": starts, **told})
     module = statements.new_module(path)
     if job["siblings"]:
         # Last, so that a sibling cannot stand in for JAX or the standard library.

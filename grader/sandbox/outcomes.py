@@ -6,6 +6,7 @@ What a learner's process did is data here, whatever it was; nothing in this file
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ def tell(
     if done or named:
         return Outcome("finished")
     statement = line_of(known.source, line)
-    if timed_out:
+    if timed_out or _by_alarm(ended):
         cpu_s = ended.cpu_s if ended is not None else None
         return _wall(line, frames, known.wall_limit_s, cpu_s, statement)
     if garbled:
@@ -89,6 +90,12 @@ def tell(
             ended, text, line, frames, statement, known.endings, cpu_limit_s, known.memory_mib
         )
     )
+
+
+def _by_alarm(ended: Exit | None) -> bool:
+    """Return whether it was the knock of the coordinator that ended a process which let it."""
+    alarm = getattr(signal, "SIGALRM", None)
+    return ended is not None and alarm is not None and ended.signal == alarm
 
 
 def _flood(output: OutputBuffer, line: int | None) -> Outcome:

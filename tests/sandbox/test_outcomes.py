@@ -397,6 +397,13 @@ TOLD: dict[str, Told] = {
         "look for a loop that does not end, or for a size that grew",
         None,
     ),
+    "an alarm that ended the process": (
+        {"ended": Exit(None, 14), "unfinished": 3},
+        "wall_limit",
+        "the module did not end in time at line 3",
+        "look for a wait, a sleep or an input that never comes",
+        3,
+    ),
     "a flood": (
         {"output": printed("x" * (5 << 20)), "ended": Exit(None, 9), "unfinished": 3},
         "output_flood",

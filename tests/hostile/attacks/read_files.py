@@ -66,6 +66,7 @@ for place in (
 ):
     leak(place)
 for name, value in os.environ.items():
-    if name in ("HOME", "TOKEN", "PWD", "USER", "GRADE_COURSE", "PATH"):
+    home, *_ = WORLD.get("folders") or ["/nowhere"]
+    if name in ("TOKEN", "PWD", "USER", "GRADE_COURSE", "PATH") or value == home:
         print("LEAK: the caller's", name)
 pathlib.Path.home = lambda: pathlib.Path("/")

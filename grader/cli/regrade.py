@@ -1,0 +1,132 @@
+"""`grade regrade RESULTS PATHS...`: grade a class again, or set the points of one check by hand."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+import click
+
+from grader.cli import bulk, options, settle
+from grader.cli.opened import Opened, learner, opened
+from grader.cli.progress import display
+from grader.errors import UsageProblem
+from grader.gradebook import runner
+from grader.receipt.escape import visible_line
+from grader.records.gradebook import Override
+
+
+@click.command("regrade")
+@click.argument("results_dir", metavar="RESULTS")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--preview", is_flag=True, help="Show old and new points; write nothing.")
+@click.option(
+    "--override",
+    nargs=3,
+    metavar="LEARNER CHECK POINTS",
+    help="Set the points of one check; both values are kept.",
+)
+@click.option("--why", default="", help="The reason for an override.")
+@click.option("--by", default="", help="Who overrides; the user of this machine without it.")
+@click.option("--source", metavar="LAYOUT", help="Take the files to be laid out so.")
+@click.option("--roster", metavar="CSV", help="Who is in the class, with names and ids.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="How many at a time (cores).")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@options.require_confinement
+@options.course
+def command(results_dir: str, paths: tuple[str, ...], course: str | None, **asked: Any) -> int:
+    """Grade the submissions at PATH again, whatever RESULTS has of them already.
+
+    Example: grade regrade results submissions.zip --preview
+
+    Example: grade regrade results --override doe values 24 --why "right by another road"
+    """
+    with opened(results_dir, course) as found:
+        if asked["override"]:
+            _override(found, asked)
+            return 0
+        if not paths:
+            raise UsageProblem(
+                "nothing to grade again: no path was named",
+                next_step="name the folder or archive that was graded, or use --override",
+            )
+        order = bulk.Order(
+            paths=paths,
+            out=str(found.root.parent),
+            source=asked["source"],
+            roster=asked["roster"],
+            jobs=asked["jobs"] or bulk.default_jobs(),
+            quiet=asked["quiet"],
+            only_full=asked["require_confinement"] != "auto",
+            cache=True,
+            again=True,
+        )
+        if asked["preview"]:
+            return _preview(found, order)
+    return bulk.grade_many(found.entry.course, found.entry.exercise.id, order)
+
+
+def _preview(found: Opened, order: bulk.Order) -> int:
+    """Grade everything and compare, with nothing kept."""
+    before = {row.person.key: row for row in found.book().rows}
+    run = bulk.prepare(found.entry, found.root, found.ledger, order)
+    new: dict[str, runner.Done] = {}
+    with display(len(run.plan.pending), order.quiet) as show:
+        run.show = show
+        bulk.grade_only(run, order, lambda done: new.__setitem__(done.key, done))
+    changed = 0
+    for position, hand_in in enumerate(run.collected.hand_ins):
+        done = new.get(run.plan.keys[position].text())
+        for person in hand_in.people:
+            old = before.get(person.key)
+            was = _points(old.receipt if old else None)
+            now = _points(done.receipt if done else None)
+            changed += was != now
+            sign = " " if was == now else "*"
+            click.echo(visible_line(f"{sign} {person.key}: {was} -> {now}"))
+    click.echo(f"{changed} would change; nothing was written")
+    return 0
+
+
+def _points(receipt: Any) -> str:
+    return "none" if receipt is None else f"{receipt.points} ({receipt.verdict})"
+
+
+def _override(found: Opened, asked: dict[str, Any]) -> None:
+    who, check, text = asked["override"]
+    row = learner(found.book(), who)
+    known = {one.id: one for one in (row.receipt.checks if row.receipt else ())}
+    if check not in known:
+        raise UsageProblem(
+            f"there is no graded check {check!r} of {row.person.key}",
+            next_step=f"use one of {', '.join(known)}" if known else "grade it first",
+        )
+    most = known[check].max_points
+    if not text.isdecimal() or int(text) > most:
+        raise UsageProblem(
+            f"{text!r} is no number of points for {check}", next_step=f"give 0 to {most}"
+        )
+    if not asked["why"].strip():
+        raise UsageProblem(
+            "an override needs a reason", next_step='say it with --why "…"; it is kept beside'
+        )
+    change = Override(
+        check=check,
+        was=known[check].points,
+        points=int(text),
+        by=asked["by"] or _user(),
+        at=runner.now(),
+        why=asked["why"].strip(),
+    )
+    found.ledger.override(row.person.key, change)
+    settle.finish(found.root, found.ledger, found.entry, settle.renderer(found.entry))
+    click.echo(
+        visible_line(f"{row.person.key}: {check} {change.was} -> {change.points}, by {change.by}")
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"
