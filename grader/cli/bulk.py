@@ -148,7 +148,12 @@ def _executor(run: Run, order: Order) -> Iterator[Executor]:
     if order.executor == "dask":
         from grader.gradebook.executors.dask import Dask
 
-        made: Executor = Dask(terms, order.scheduler, early.forbidden(run.entry.course))
+        made: Executor = Dask(
+            terms,
+            order.scheduler,
+            early.forbidden(run.entry.course),
+            warm=settle.warmed if order.cache else None,
+        )
     else:
         place = early.cache_place(run.entry.course, run.entry.exercise.id) if order.cache else None
         place = settle.warmed(run.entry, place)

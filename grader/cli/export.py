@@ -61,7 +61,7 @@ def command(results_dir: str, form: str, course: str | None, **asked: Any) -> in
             return render(row.receipt, wanted).encode()
 
         if asked["anonymize"]:
-            book = _hidden(found.root, book, write=not asked["dry_run"])
+            book = _hidden(found.root, book, asked, write=not asked["dry_run"])
         made = exports.export(form, book, _options(asked, receipt_bytes))
         out = Path(asked["out"]) if asked["out"] else found.root / "exports" / form
         for remark in made.remarks:
@@ -79,8 +79,11 @@ def _list(ctx: click.Context) -> None:
     ctx.exit()
 
 
-def _hidden(root: Path, book: Gradebook, *, write: bool) -> Gradebook:
+def _hidden(root: Path, book: Gradebook, asked: dict[str, Any], *, write: bool) -> Gradebook:
     hidden = exports.anonymize(book, secret.ensure())
+    if asked["who"]:
+        known = {person.key: pseudonym for pseudonym, person in hidden.people.items()}
+        asked["who"] = known[asked["who"]]
     if write:
         results.put(root / results.PSEUDONYMS, hidden.table())
     return hidden.gradebook

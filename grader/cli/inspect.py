@@ -10,6 +10,7 @@ from grader.cli import options
 from grader.cli.opened import Opened, learner, opened
 from grader.cli.terminal import make_console, show_receipt
 from grader.gradebook import receipts
+from grader.gradebook.book import standing
 from grader.gradebook.ledger import Attempt
 from grader.receipt.escape import visible, visible_line
 from grader.records.gradebook import Row
@@ -72,8 +73,7 @@ def _say_history(found: Opened, row: Row) -> None:
     for attempt in attempts:
         here = " (this rubric and these versions)" if attempt.key.text() == key else ""
         click.echo(f"attempt   {attempt.at}  {attempt.verdict} {attempt.points}{here}")
-    last = attempts[-1] if attempts else None
-    click.echo(f"again     {_again(found, row, last)}")
+    click.echo(f"again     {_again(found, row, standing(found.ledger, key))}")
 
 
 def _again(found: Opened, row: Row, attempt: Attempt | None) -> str:

@@ -31,6 +31,7 @@ _COMMANDS = {
     "inspect": ("grader.cli.inspect", "Show one learner's submission and its history."),
     "regrade": ("grader.cli.regrade", "Grade a class again, or set points by hand."),
     "marks": ("grader.cli.marks", "Write the sheet for what is graded by hand."),
+    "lookalikes": ("grader.cli.lookalikes", "List submissions to look at side by side."),
     "audit": ("grader.cli.audit", "Prove an exercise with its right and wrong solutions."),
     "doctor": ("grader.cli.doctor", "Show what this machine has: Python, JAX, confinement, cache."),
     "schema": ("grader.cli.schema", "Print the JSON Schema of a record."),

@@ -27,7 +27,7 @@ def command(results_dir: str, out: str | None, course: str | None) -> int:
         place = Path(out) if out else found.root / results.MARKS
         known = marks.read(place) if place.exists() else settle.read_marks(found.root)
         text = marks.sheet(found.book(), known)
-        results.put(place, text.encode())
+        results.put(place, text.encode(errors="backslashreplace"))
         click.echo(f"fill in points, max_points and comment: {place}")
         if place != found.root / results.MARKS:
             click.echo(f"then put it at {found.root / results.MARKS}, where exports look")

@@ -41,6 +41,11 @@ def opened(given: str, course: str | None) -> Iterator[Opened]:
     root = _root(Path(given))
     with Ledger(root / results.LEDGER) as ledger:
         exercise = ledger.about("exercise")
+        if not exercise:
+            raise UsageProblem(
+                f"nothing was graded in {root} yet",
+                next_step="run the same `grade EXERCISE FOLDER` again; it was ended very early",
+            )
         found = courses.find(course or _known_course(ledger))
         yield Opened(root, ledger, load(found, exercise))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +16,8 @@ from grader.errors import UsageProblem
 from grader.gradebook import runner
 from grader.receipt.escape import visible_line
 from grader.records.gradebook import Override
+
+_MOST_DIGITS = 9
 
 
 @click.command("regrade")
@@ -43,6 +47,11 @@ def command(results_dir: str, paths: tuple[str, ...], course: str | None, **aske
     """
     with opened(results_dir, course) as found:
         if asked["override"]:
+            if paths or asked["preview"]:
+                raise UsageProblem(
+                    "--override sets points by hand, and grades and previews nothing",
+                    next_step="leave the paths and --preview out, or leave --override out",
+                )
             _override(found, asked)
             return 0
         if not paths:
@@ -52,7 +61,7 @@ def command(results_dir: str, paths: tuple[str, ...], course: str | None, **aske
             )
         order = bulk.Order(
             paths=paths,
-            out=str(found.root.parent),
+            out=str(_above(found)),
             source=asked["source"],
             roster=asked["roster"],
             jobs=asked["jobs"] or bulk.default_jobs(),
@@ -64,6 +73,17 @@ def command(results_dir: str, paths: tuple[str, ...], course: str | None, **aske
         if asked["preview"]:
             return _preview(found, order)
     return bulk.grade_many(found.entry.course, found.entry.exercise.id, order)
+
+
+def _above(found: Opened) -> Path:
+    """Return the folder that the results' own folder lies in, where a class is graded into."""
+    root, name = Path(os.path.abspath(found.root)), found.entry.exercise.id
+    if root.name != name:
+        raise UsageProblem(
+            f"{found.root} holds results of {name} and has another name",
+            next_step=f"call that folder {name} again, then regrade",
+        )
+    return root.parent
 
 
 def _preview(found: Opened, order: bulk.Order) -> int:
@@ -80,7 +100,11 @@ def _preview(found: Opened, order: bulk.Order) -> int:
         for person in hand_in.people:
             old = before.get(person.key)
             was = _points(old.receipt if old else None)
-            now = _points(done.receipt if done else None)
+            if done is None or done.receipt is None or done.receipt.verdict == "undecided":
+                # Such an attempt never takes the place of a decided one.
+                click.echo(visible_line(f"? {person.key}: {was} stays, undecided this time"))
+                continue
+            now = _points(done.receipt)
             changed += was != now
             sign = " " if was == now else "*"
             click.echo(visible_line(f"{sign} {person.key}: {was} -> {now}"))
@@ -102,7 +126,7 @@ def _override(found: Opened, asked: dict[str, Any]) -> None:
             next_step=f"use one of {', '.join(known)}" if known else "grade it first",
         )
     most = known[check].max_points
-    if not text.isdecimal() or int(text) > most:
+    if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) > most:
         raise UsageProblem(
             f"{text!r} is no number of points for {check}", next_step=f"give 0 to {most}"
         )

@@ -52,15 +52,16 @@ def finish(
 ) -> Gradebook:
     """Write every learner's receipts and the files of the class; returns the gradebook.
 
-    With `anonymous`, everything is written once more under pseudonyms into a folder that can be
-    shown, and the table that leads back to the names stays outside of it.
+    With `anonymous`, and wherever that was asked for before, everything is written once more under
+    pseudonyms into a folder that can be shown, and the table that leads back to the names stays
+    outside of it.
 
     Effects: writes under `root` what has changed.
     """
     book = gradebook(ledger, entry, read_marks(root))
     times = times or Times()
     _write(root, book, entry, made, times)
-    if anonymous:
+    if anonymous or (root / results.ANONYMOUS).is_dir():
         hidden = exports.anonymize(book, secret.ensure())
         results.put(root / results.PSEUDONYMS, hidden.table())
         _write(root / results.ANONYMOUS, hidden.gradebook, entry, made, times)

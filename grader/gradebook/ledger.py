@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -102,18 +102,24 @@ class Ledger:
     Every method is one transaction. Only the coordinator writes.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the file. Raises: EnvironmentProblem where it cannot be used."""
+    def __init__(self, path: Path, patience_s: float = 30.0) -> None:
+        """Open the file, waiting `patience_s` where another process writes to it.
+
+        Raises: EnvironmentProblem where it cannot be used.
+        """
         self.path = path
         try:
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            # A finished attempt survives the end of this process; WAL keeps the file whole besides.
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_TABLES)
-            self._check_schema()
+            self._db = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
+        try:
+            self._set_up()
+        except sqlite3.Error as error:
+            self.close()
+            raise _unusable(path, error) from error
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Ledger:
         return self
@@ -125,11 +131,20 @@ class Ledger:
         """Close the file."""
         self._db.close()
 
-    def _check_schema(self) -> None:
+    def _set_up(self) -> None:
+        self._db.execute("PRAGMA journal_mode=WAL")
+        # A finished attempt survives the end of this process; WAL keeps the file whole besides.
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        # Looked at before anything is made in it: it may be another version's.
+        if self._rows("SELECT 1 FROM sqlite_master WHERE name = 'about'"):
+            self._check_schema()
+        self._db.executescript(_TABLES)
         with self._write() as db:
             db.execute("INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(SCHEMA),))
+
+    def _check_schema(self) -> None:
         found = self.about("schema")
-        if found != str(SCHEMA):
+        if found not in ("", str(SCHEMA)):
             raise EnvironmentProblem(
                 f"this ledger has the form {found}, and this version of grade knows {SCHEMA}",
                 where=str(self.path),
@@ -143,9 +158,17 @@ class Ledger:
             try:
                 yield self._db
             except BaseException:
-                self._db.execute("ROLLBACK")
+                # A full disk has ended it already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _unusable(self.path, error) from error
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
@@ -153,8 +176,8 @@ class Ledger:
 
     def about(self, name: str) -> str:
         """Return a fact about the whole ledger, an empty string where it is not known."""
-        row = self._db.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return str(row[0]) if row else ""
+        rows = self._rows("SELECT value FROM about WHERE name = ?", (name,))
+        return str(rows[0][0]) if rows else ""
 
     def note_about(self, facts: Mapping[str, str]) -> None:
         """Keep facts about the whole ledger."""
@@ -185,39 +208,37 @@ class Ledger:
     def decided(self) -> set[str]:
         """Return the keys of all attempts that reached a verdict."""
         marks = ", ".join("?" * len(_DECIDED))
-        rows = self._db.execute(
-            f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", _DECIDED
-        )
+        rows = self._rows(f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", _DECIDED)
         return {str(key) for (key,) in rows}
 
     def submissions(self) -> set[str]:
         """Return the SHA-256 of every submission that has an attempt of any kind."""
-        rows = self._db.execute("SELECT DISTINCT submission FROM attempts")
+        rows = self._rows("SELECT DISTINCT submission FROM attempts")
         return {str(digest) for (digest,) in rows}
 
     def standing(self, key: str) -> Attempt | None:
         """Return the attempt that counts for a key: the last decided one, else the last."""
-        row = self._db.execute(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM attempts WHERE key = ? "
             "ORDER BY verdict = 'undecided', id DESC LIMIT 1",
             (key,),
-        ).fetchone()
-        return _attempt(row) if row else None
+        )
+        return _attempt(rows[0]) if rows else None
 
     def earlier(self, submission: str, but: str) -> Attempt | None:
         """Return the last decided attempt of the same bytes under another key than `but`."""
-        row = self._db.execute(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM attempts WHERE submission = ? AND key != ? "
             "AND verdict != 'undecided' ORDER BY id DESC LIMIT 1",
             (submission, but),
-        ).fetchone()
-        return _attempt(row) if row else None
+        )
+        return _attempt(rows[0]) if rows else None
 
     def history(self, submissions: Iterable[str]) -> list[Attempt]:
         """Return every attempt of these submissions (SHA-256), the oldest first."""
         wanted = list(submissions)
         marks = ", ".join("?" * len(wanted))
-        rows = self._db.execute(
+        rows = self._rows(
             f"SELECT {_COLUMNS} FROM attempts WHERE submission IN ({marks}) ORDER BY id", wanted
         )
         return [_attempt(row) for row in rows]
@@ -261,17 +282,17 @@ class Ledger:
 
     def member(self, person: str) -> Member | None:
         """Return one learner by key, None where there is no such one."""
-        row = self._db.execute(f"{_MEMBERS} WHERE m.person = ?", (person,)).fetchone()
-        return _member(row) if row else None
+        rows = self._rows(f"{_MEMBERS} WHERE m.person = ?", (person,))
+        return _member(rows[0]) if rows else None
 
     def members(self) -> list[Member]:
         """Return the class, by name and then by key, each with the first hand-in of theirs."""
-        found = [_member(row) for row in self._db.execute(_MEMBERS)]
+        found = [_member(row) for row in self._rows(_MEMBERS)]
         return sorted(found, key=lambda one: (one.person.name.casefold(), one.person.key))
 
     def notes(self) -> tuple[Note, ...]:
         """Return what was noted about the source."""
-        rows = self._db.execute("SELECT kind, who, text FROM notes ORDER BY position")
+        rows = self._rows("SELECT kind, who, text FROM notes ORDER BY position")
         return tuple(Note(*row) for row in rows)
 
     # --------------------------------------------------------------------------------- overrides
@@ -287,7 +308,7 @@ class Ledger:
 
     def overrides(self, person: str) -> tuple[Override, ...]:
         """Return the override in force for each check of one learner."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT check_id, was, points, by, at, why FROM overrides WHERE person = ? ORDER BY id",
             (person,),
         )

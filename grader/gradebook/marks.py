@@ -6,29 +6,42 @@ import csv
 import io
 import math
 from pathlib import Path
+from typing import Any
 
 from grader.errors import UsageProblem
+from grader.gradebook.exports.parts.spreadsheet import plain, safe
 from grader.records.gradebook import Gradebook, Mark, Row
 
 COLUMNS = ("key", "name", "item", "points", "max_points", "comment", "text")
 ITEM = "explanation"
-_RUNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def sheet(book: Gradebook, known: dict[str, tuple[Mark, ...]]) -> str:
-    """Return the sheet as CSV: one line for each graded learner, filled in as far as it was."""
+    """Return the sheet as CSV: one line for each graded learner, filled in as far as it was.
+
+    No mark that is known is left out, whoever has no grade at the moment or has left the class.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in book.rows:
-        if row.receipt is None:
-            continue
-        given = {mark.item: mark for mark in known.get(row.person.key, ())}
-        mark = given.get(ITEM)
-        values = (mark.points, mark.max_points, mark.comment) if mark else ("", "", "")
-        cells = (row.person.key, row.person.name, ITEM, *values, _explanation(row))
-        writer.writerow([_plain(cell) for cell in cells])
+        given = known.get(row.person.key, ())
+        if row.receipt is not None and all(mark.item != ITEM for mark in given):
+            _line(writer, row.person.key, row.person.name, None, _explanation(row))
+        for mark in given:
+            text = _explanation(row) if mark.item == ITEM else ""
+            _line(writer, row.person.key, row.person.name, mark, text)
+    for key in sorted(known.keys() - {row.person.key for row in book.rows}):
+        for mark in known[key]:
+            _line(writer, key, "", mark, "")
     return out.getvalue()
+
+
+def _line(writer: Any, key: str, name: str, mark: Mark | None, text: str) -> None:
+    given = (mark.item, mark.points, mark.max_points, mark.comment) if mark else (ITEM, "", "", "")
+    writer.writerow(
+        [safe(cell) if isinstance(cell, str) else cell for cell in (key, name, *given, text)]
+    )
 
 
 def read(path: Path) -> dict[str, tuple[Mark, ...]]:
@@ -47,8 +60,8 @@ def read(path: Path) -> dict[str, tuple[Mark, ...]]:
     dialect = (
         ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
     )
-    rows = csv.DictReader(io.StringIO(text), delimiter=dialect)
-    lacking = {"key", "points", "max_points"} - {*(rows.fieldnames or ())}
+    rows = _records(text, dialect, path)
+    lacking = {"key", "points", "max_points"} - {*rows[0]} if rows else {"key"}
     if lacking:
         raise UsageProblem(
             f"the marks file lacks the column {min(lacking)}",
@@ -56,21 +69,33 @@ def read(path: Path) -> dict[str, tuple[Mark, ...]]:
             next_step="keep the header that `grade marks` writes",
         )
     found: dict[str, tuple[Mark, ...]] = {}
-    for number, row in enumerate(rows, start=2):
-        if (row.get("points") or "").strip():
+    for number, cells in enumerate(rows[1:], start=2):
+        row = dict(zip(rows[0], cells, strict=False))
+        if row.get("points", "").strip():
             mark = Mark(
-                item=row.get("item") or ITEM,
+                item=plain(row.get("item", "")) or ITEM,
                 points=_number(row, "points", number, path),
                 max_points=_number(row, "max_points", number, path),
-                comment=row.get("comment") or "",
+                comment=plain(row.get("comment", "")),
             )
-            key = str(row["key"]).removeprefix("'")
+            key = plain(row["key"])
             found[key] = (*found.get(key, ()), mark)
     return found
 
 
+def _records(text: str, delimiter: str, path: Path) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise UsageProblem(
+            f"the marks file is no CSV: {error}",
+            where=str(path),
+            next_step="save it as CSV in UTF-8; `grade marks` writes a new one",
+        ) from error
+
+
 def _number(row: dict[str, str], column: str, number: int, path: Path) -> float:
-    text = (row.get(column) or "").strip().replace(",", ".")
+    text = row.get(column, "").strip().replace(",", ".")
     try:
         value = float(text)
     except ValueError:
@@ -89,8 +114,3 @@ def _explanation(row: Row) -> str:
     if isinstance(given, dict):
         return " | ".join(f"{key}: {value}" for key, value in given.items())
     return given or ""
-
-
-def _plain(cell: object) -> object:
-    """Return a cell that no spreadsheet runs as a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_RUNS) else cell

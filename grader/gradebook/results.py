@@ -6,7 +6,10 @@ A file is replaced whole or not at all, and only where it changes.
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import socket
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,16 +18,20 @@ from grader.errors import EnvironmentProblem
 
 LEDGER, MARKS = "ledger.sqlite", "marks.csv"
 ANONYMOUS, PSEUDONYMS = "anonymous", "pseudonyms.csv"
+_FRESH = re.compile(r"\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{16}\.tmp")
 
 
 def folder(out: Path, exercise: str) -> Path:
     """Return the folder for one exercise's results, made where it is missing.
 
     Raises: EnvironmentProblem where it cannot be made.
+    Effects: removes what a process that was killed left half written.
     """
     place = out / exercise
     try:
         place.mkdir(parents=True, exist_ok=True)
+        for left in filter(_is_left_behind, place.rglob(".*.tmp")):
+            left.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(place, error) from error
     return place
@@ -37,7 +44,7 @@ def put(place: Path, content: bytes) -> bool:
     """
     if _holds(place, content):
         return False
-    fresh = place.with_name(f".{secrets.token_hex(8)}.tmp")
+    fresh = place.with_name(f".{_host()}-{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -62,6 +69,25 @@ def _holds(place: Path, content: bytes) -> bool:
         return found.st_size == len(content) and place.read_bytes() == content
     except OSError:
         return False
+
+
+def _host() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def _is_left_behind(path: Path) -> bool:
+    """Return whether a process of this machine wrote it that is not there any more."""
+    # On Windows os.kill(pid, 0) would interrupt the process instead of asking about it.
+    found = _FRESH.fullmatch(path.name)
+    if os.name != "posix" or found is None or found[1] != _host():
+        return False
+    try:
+        os.kill(int(found[2]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False
 
 
 def unwritable(place: Path, error: OSError) -> EnvironmentProblem:

@@ -15,6 +15,8 @@ _HEAD = re.compile(
 )
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*?)\s*')
 _REST = re.compile(r"  (?:\.\.\.|<.*>)\s*")
+# A frame of ours, also where a line of XLA's got in between and tore the dump apart.
+_OURS = re.compile(r'(?:File ".*)?grader/(?:sandbox|replay)/\w+\.py", line \d+ in ')
 _FATAL = "Fatal Python error: "
 # The interpreter's and XLA's talk about themselves; addresses change from run to run.
 _NOISE = re.compile(
@@ -113,7 +115,7 @@ def _without_noise(text: str) -> str:
     inside = False
     for line in text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
-        if _HEAD.fullmatch(bare):
+        if _HEAD.fullmatch(bare) or _OURS.search(bare):
             inside = True
         elif inside and (_FRAME.fullmatch(bare) or _REST.fullmatch(bare)):
             continue

@@ -23,7 +23,11 @@ from grader.sandbox import confine as walls
 from grader.sandbox.landlock import libc
 from grader.sandbox.paths import readable_paths
 
-ENTRIES = {"learner": "grader.sandbox.learner", "replay": "grader.replay.worker"}
+ENTRIES = {
+    "learner": "grader.sandbox.learner",
+    "replay": "grader.replay.worker",
+    "outline": "grader.sandbox.outline",
+}
 REQUEST_BYTES = 65536
 FRAMES_FD = 3
 _SET_DUMPABLE = 4

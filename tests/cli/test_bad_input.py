@@ -64,10 +64,11 @@ def test_a_missing_file_without_a_near_name_is_told_to_be_looked_for(tmp_path: P
     refused(ran, 2, "there is no file away/solution.py", "check the name and the folder")
 
 
-def test_a_folder_is_refused_until_bulk_exists(tmp_path: Path) -> None:
+def test_a_folder_is_a_class_and_takes_no_option_of_one_file(tmp_path: Path) -> None:
     (tmp_path / "homework").mkdir()
     (tmp_path / "homework" / "solution.py").write_bytes(b"x = 1\n")
-    refused(grade("homework", cwd=tmp_path), 2, "homework is a folder", "name one file")
+    ran = grade("homework", "--json", cwd=tmp_path)
+    refused(ran, 2, "--json is for one file, and this is a class", "leave --json out")
     assert names(tmp_path) == {"homework"}
 
 
@@ -357,8 +358,8 @@ def test_an_unknown_option_is_told_with_the_closest_one(tmp_path: Path) -> None:
 
 
 def test_arguments_that_lack_or_are_too_many_are_named(tmp_path: Path) -> None:
-    refused(run(EXERCISE, cwd=tmp_path), 2, "missing argument 'FILE'", f"`grade {EXERCISE} --help`")
-    refused(run(EXERCISE, "a.py", "b.py", cwd=tmp_path), 2, "extra argument (b.py)")
+    refused(run(EXERCISE, cwd=tmp_path), 2, "missing argument 'FILE...'", f"`grade {EXERCISE} --help`")
+    refused(run("show", "a-01", "b-02", cwd=tmp_path), 2, "extra argument (b-02)")
     refused(run("show", cwd=tmp_path), 2, "missing argument 'EXERCISE'", "`grade show --help`")
 
 

@@ -55,7 +55,7 @@ def test_help_names_every_command_and_how_to_grade(tmp_path: Path) -> None:
         assert f"\n  {name}" in ran.stdout
     ran = run(EXERCISE, "--help", cwd=tmp_path)
     assert ran.code == 0
-    assert ran.stdout.startswith(f"Usage: grade {EXERCISE} FILE [OPTIONS]\n")
+    assert ran.stdout.startswith(f"Usage: grade {EXERCISE} FILE... [OPTIONS]\n")
 
 
 def test_list_shows_id_title_points_and_summary(tmp_path: Path) -> None:

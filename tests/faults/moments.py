@@ -19,7 +19,7 @@ from tests.hostile.stage import Running, Stage
 FILLED = STARTER_FILLED.read_text(encoding="utf-8")
 NAME = "solution.py"
 _SAY = """
-import ctypes, signal, time
+import ctypes, signal
 def say(text):
     ctypes.CDLL(None).prctl(15, text, 0, 0, 0)
 """
@@ -35,9 +35,11 @@ _TRACED = (
     _SAY
     + """
 right = all_gradient
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 def all_gradient(x, y, w):
     say(b"exporting")
-    time.sleep(600)
+    signal.sigwait([signal.SIGUSR1])
+    return right(x, y, w)
 """
 )
 
@@ -52,6 +54,15 @@ class Moment:
 
 def _calls_itself(grade: Running, name: str) -> Seen | None:
     return next((one for one in forks_of(grade.pid) if one.name == name), None)
+
+
+def wake(grade: Running, but: int) -> bool:
+    """Let a module that waits go on, unless it is `but`; returns whether one did."""
+    waiting = (one for one in forks_of(grade.pid) if one.name in ("running", "exporting"))
+    found = next((one.pid for one in waiting if one.pid != but), None)
+    if found is not None:
+        os.kill(found, signal.SIGUSR1)
+    return found is not None
 
 
 def _loading(grade: Running) -> bool:

@@ -74,7 +74,7 @@ def test_a_full_disk_keeps_the_verdict_and_no_half_of_a_receipt(size: str, tmp_p
     told_as_the_machines_fault(ended)
     assert "No space left on device" in ended.stderr
     # The verdict is shown all the same.
-    assert "100 of 100 points" in ended.stdout
+    assert "100 of 100 points" in ended.stdout, ended.stdout
     assert files == []
     the_next_run_works(stage)
 
@@ -107,7 +107,7 @@ def test_a_read_only_folder_is_told_to_root_too(tmp_path: Path) -> None:
     ended, _files = in_room(stage, "ro", stage.out)
     told_as_the_machines_fault(ended)
     assert "Read-only file system" in ended.stderr
-    assert "100 of 100 points" in ended.stdout
+    assert "100 of 100 points" in ended.stdout, ended.stdout
     assert stage.files() == before
     the_next_run_works(stage)
 
@@ -123,7 +123,7 @@ def test_a_folder_of_somebody_else_is_told(uid: int | None, tmp_path: Path) -> N
     ended = stage.run(EXERCISE, "--no-cache", "--out", stage.out, "--", NAME)
     told_as_the_machines_fault(ended)
     assert "Permission denied" in ended.stderr
-    assert "100 of 100 points" in ended.stdout
+    assert "100 of 100 points" in ended.stdout, ended.stdout
     assert stage.files() == before
     folder.chmod(0o755)
     the_next_run_works(stage)

@@ -591,6 +591,17 @@ def test_words_that_a_module_printed_itself_make_no_crash() -> None:
     assert tell(ended=Exit(1, None), output=printed(STUCK)).kind == "no_result"
 
 
+def test_a_dump_that_another_line_tore_apart_is_left_out_too() -> None:
+    said = (
+        "hello\nCurrent thread 0x00007f (most recent call first):\n"
+        '  File "s.py", line 1 in <module>\n'
+        "E1130 rendezvous.cc:12] All thread stack traces: in/grader/sandbox/statements.py"
+        '", line 139 in _run_one\n'
+        '  File "/a/grader/sandbox/learner.py", line 43 in main\nbye\n'
+    )
+    assert fault_dump.left_out(Output(said, "", len(said))) == Output("hello\nbye\n", "", 10)
+
+
 def test_the_dumps_are_left_out_of_what_the_module_printed() -> None:
     dump = FAULT.replace("Thread", "Current thread") + "\nExtension modules: numpy (total: 1)\n"
     xla = "*** Check failure stack trace: ***\n    @     0x7f8f78040634  (unknown)\n"
