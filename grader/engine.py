@@ -59,6 +59,7 @@ def grade(
     seed: bytes | None = None,
     course_secret: bytes | None = None,
     only_full: bool = False,
+    alone: bool = True,
     progress: Progress = lambda _stage: None,
     started: float | None = None,
 ) -> Grade:
@@ -72,6 +73,7 @@ def grade(
         course_secret: key under which a seed follows from the submission and the rubric; None
             draws 16 random bytes in its place.
         only_full: whether to run nothing where a required layer of confinement is missing.
+        alone: whether cores idle meanwhile, so that work ahead makes this grade faster.
         progress: told the name of each stage as it begins.
         started: monotonic time from which `wall_s` counts.
 
@@ -84,7 +86,7 @@ def grade(
     rubric_checks = checks.load(entry.rubric, entry.exercise)
     seed = seed or _seed(entry, submission, course_secret or secrets.token_bytes(16))
     clock.stage("running")
-    room = _Room(host, only_full)
+    room = _Room(host, only_full, alone)
     evidence, observations, truth = _measure(entry, submission, room, seed, clock)
     clock.stage("checking")
     findings = _judge(entry, rubric_checks, evidence, observations, truth)
@@ -136,10 +138,11 @@ def _seed(entry: Entry, submission: Submission, key: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class _Room:
-    """Where the children run, and whether they may with less than full confinement."""
+    """Where the children run, and how."""
 
     host: Host
     only_full: bool
+    alone: bool
 
 
 def _measure(
@@ -163,7 +166,7 @@ def _measure(
             OPEN_CASE,
         )
         try:
-            replayer.start(cases)
+            replayer.start(cases, ahead=room.alone)
             evidence = learner.evidence(replayer.hand)
             clock.stage("replaying")
             replayer.collect()

@@ -25,6 +25,7 @@ HEAD_BYTES = 16 * 1024
 TAIL_BYTES = 16 * 1024
 # How often the crowd on the cores is looked at, and the most that it may slow a deadline.
 LOOK_S = 0.25
+MOMENT_S = 0.001
 MOST_CROWDED = 32.0
 
 # What our own child ends with when an exception leaves its main function.
@@ -61,7 +62,7 @@ class Deadline:
     def __init__(self, seconds: float, crowd: Callable[[], float] = crowding) -> None:
         self._seconds = seconds
         self._crowd = crowd
-        self._spent = 0.0
+        self._spent, self._wanted = 0.0, 0.0
         self._at = time.monotonic()
 
     def extend(self, seconds: float) -> None:
@@ -71,9 +72,11 @@ class Deadline:
     def spent(self) -> float:
         """Return the seconds that count so far."""
         now = time.monotonic()
-        self._spent += (now - self._at) / self._crowd()
-        self._at = now
-        return self._spent
+        if now - self._at >= LOOK_S or not self._wanted:
+            self._wanted = self._crowd()
+            self._spent += (now - self._at) / self._wanted
+            self._at = now
+        return self._spent + (now - self._at) / self._wanted
 
     def left(self) -> float:
         """Return the seconds that are left, never negative."""
@@ -179,16 +182,21 @@ class Child:
             WireProblem: the child wrote something that is no frame.
         """
         while True:
-            left = deadline.left()
             try:
-                item = self._queue.get(timeout=min(left, LOOK_S))
+                item = self._take(deadline)
             except queue.Empty:
-                if left:
+                if deadline.left():
                     continue
                 raise TimeoutError from None
             if isinstance(item, WireProblem):
                 raise item
             return item
+
+    def _take(self, deadline: Deadline) -> dict[str, Any] | WireProblem | None:
+        # What is there already costs no look at the clock, and frames come in bursts.
+        with contextlib.suppress(queue.Empty):
+            return self._queue.get_nowait()
+        return self._queue.get(timeout=min(deadline.left(), LOOK_S) or MOMENT_S)
 
     def remind(self) -> None:
         """Tell the child that its wall seconds are used up."""

@@ -29,6 +29,8 @@ from grader.gradebook.ledger import Ledger
 from grader.gradebook.report import Times
 from grader.gradebook.runner import now
 from grader.records.gradebook import Collected, Gradebook
+from grader.sandbox import cache
+from grader.sandbox.host import open_host
 
 if TYPE_CHECKING:
     from grader.gradebook.runner import Done, Plan
@@ -157,7 +159,8 @@ def _executor(run: Run, order: Order) -> Iterator[Executor]:
     else:
         place = early.cache_place(run.entry.course, run.entry.exercise.id) if order.cache else None
         place = settle.warmed(run.entry, place)
-        made = Local(terms, lambda: early.take(run.entry.course, place), order.jobs)
+        forbidden, kept = early.forbidden(run.entry.course), cache.usable(place) if place else None
+        made = Local(terms, lambda: open_host(forbidden, kept, many=True), order.jobs)
     try:
         yield made
     finally:

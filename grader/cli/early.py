@@ -28,7 +28,7 @@ def start(args: Sequence[str]) -> None:
 
     Effects: starts a process. `take` or `discard` must follow.
     """
-    if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(os.path.exists, args[1:])):
+    if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(_is_one, args[1:])):
         return
     if any(arg == "--help" or arg.startswith("--course") for arg in args):
         return
@@ -39,6 +39,11 @@ def start(args: Sequence[str]) -> None:
             _started.append(_open(_key(found, place)))
     except (GradeError, OSError):
         return  # the command itself says what is wrong
+
+
+def _is_one(path: str) -> bool:
+    # A class is told apart by the command, and opens a host that fits it.
+    return os.path.isfile(path) and not path.lower().endswith(".zip")
 
 
 def cache_place(found: courses.Course, exercise: str) -> Path | None:

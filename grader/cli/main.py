@@ -28,6 +28,7 @@ _COMMANDS = {
     "show": ("grader.cli.show", "Print an exercise's prompt."),
     "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
     "export": ("grader.cli.export", "Give a class's grades back in a platform's form."),
+    "gradescope-autograder": ("grader.cli.autograder", "Write an autograder for Gradescope."),
     "inspect": ("grader.cli.inspect", "Show one learner's submission and its history."),
     "regrade": ("grader.cli.regrade", "Grade a class again, or set points by hand."),
     "marks": ("grader.cli.marks", "Write the sheet for what is graded by hand."),

@@ -133,8 +133,8 @@ class Outliner:
     One that ends, hangs or answers nonsense costs the file that it was asked about and no other.
     """
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, host: Host, file_s: float = FILE_S) -> None:
+        self._host, self._file_s = host, file_s
         self._child: Child | None = None
         self._asked = 0
         self._workdir = tempfile.TemporaryDirectory(prefix=WORKDIR_PREFIX)
@@ -157,7 +157,7 @@ class Outliner:
         self._asked += 1
         child.send({"source": base64.b64encode(source).decode("ascii")})
         try:
-            answer = child.receive(Deadline(FILE_S))
+            answer = child.receive(Deadline(self._file_s))
             if answer is not None:
                 return _checked(answer)
         except (TimeoutError, WireProblem, *wire.MALFORMED):

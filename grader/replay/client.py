@@ -41,11 +41,17 @@ class Replayer:
         self._one_at_a_time = False
         self.observations: dict[str, Observation] = {}
 
-    def start(self, cases: Cases) -> None:
-        """Start the child and give it the inputs known from the beginning."""
+    def start(self, cases: Cases, *, ahead: bool = True) -> None:
+        """Take the inputs known from the beginning.
+
+        With `ahead` the child starts now, so that it is warm when the first program comes; without
+        it no sooner than there is something to replay, which takes less of a busy machine.
+        """
         self._cases.update(cases)
-        self._child = self._launch()
-        self._send_cases(self._child, cases)
+        if ahead:
+            self._child = self._launch()
+            self._child.send({"t": "warm"})
+            self._send_cases(self._child, cases)
 
     def hand(self, program: Program) -> None:
         """Give one exported program to the child, which works on it while others are made."""

@@ -29,7 +29,7 @@ Send = Callable[[dict[str, Any]], None]
 
 
 def main(jobs: BinaryIO, frames: BinaryIO) -> None:
-    """Serve requests until the pipe closes: `cases`, `program`, `again`.
+    """Serve requests until the pipe closes: `warm`, `cases`, `program`, `again`.
 
     Programs are compiled side by side and run one after the other, in the order they came.
 
@@ -41,7 +41,6 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
         frames.flush()
 
     jax.devices()
-    _warm()
     send({"t": "ready"})
     replayer = Replayer()
     turns: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -49,7 +48,9 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     runner.start()
     with ThreadPoolExecutor(max_workers=COMPILERS) as pool:
         while (job := wire.read(jobs)) is not None:
-            if job["t"] == "cases":
+            if job["t"] == "warm":
+                _warm()
+            elif job["t"] == "cases":
                 replayer.add_cases(job["cases"])
             elif job["t"] == "program":
                 loading = pool.submit(replayer.load_job, job)

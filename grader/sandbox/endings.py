@@ -6,6 +6,7 @@ Runs inside the confined child. After such a call there is nobody left to tell w
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.sandbox import raised
@@ -20,11 +21,16 @@ _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 Ending = tuple[int, str]
 
 
-def find(tree: ast.Module) -> list[list[Ending]]:
+_WORDS = re.compile("|".join(sorted(CALLS)).encode())
+
+
+def find(tree: ast.Module, source: bytes) -> list[list[Ending]]:
     """Return, for each top-level statement, line and text of such calls that running it may reach.
 
     A function of the module is followed by its name, which is enough for a sentence and no proof.
     """
+    if not _WORDS.search(source):  # as for nearly everybody, and the tree is large
+        return [[] for _ in tree.body]
     bodies: dict[str, ast.AST] = {}
     for node in ast.walk(tree):
         if isinstance(node, _FUNCTIONS):

@@ -102,10 +102,13 @@ def fork_is_safe() -> bool:
     return sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "pidfd_open")
 
 
-def open_host(forbidden: Sequence[str], cache: str | None) -> Host:
-    """Start the best host this platform allows; returns at once, while JAX is still loading."""
+def open_host(forbidden: Sequence[str], cache: str | None, *, many: bool = False) -> Host:
+    """Start the best host this platform allows; returns at once, while JAX is still loading.
+
+    `many` says that a great many children will come.
+    """
     if fork_is_safe():
-        return ForkServer(forbidden, cache)
+        return ForkServer(forbidden, cache, many=many)
     return SpawnHost(cache, forbidden=forbidden)
 
 
@@ -145,18 +148,19 @@ class _Forked:
 class ForkServer:
     """Children forked from one process that has imported JAX already.
 
-    `before` is Python that the server runs first; a benchmark measures with it.
+    With `many` it loads at once what children would each load on first use. `before` is Python that
+    the server runs first; a benchmark measures with it.
     """
 
     before = ""
 
-    def __init__(self, forbidden: Sequence[str], cache: str | None) -> None:
+    def __init__(self, forbidden: Sequence[str], cache: str | None, *, many: bool = False) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        call = f"{self.before}server.main({theirs.fileno()},c['forbidden'],c['cache'])"
+        call = f"{self.before}server.main({theirs.fileno()},c['forbidden'],c['cache'],c['many'])"
         self._errors = _tail_file()
         self._process = subprocess.Popen(
-            _command(call, {"forbidden": list(forbidden), "cache": cache}),
+            _command(call, {"forbidden": list(forbidden), "cache": cache, "many": many}),
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,

@@ -26,13 +26,15 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
     too late to change the number of devices.
     """
     import jax
+    import numpy
 
     def send(message: dict[str, Any]) -> None:
         frames.write(wire.pack(message))
         frames.flush()
 
     send({"t": "ready", "devices": len(jax.devices()), "versions": _versions()})
-    array_type = type(jax.numpy.zeros(()))
+    # By placing a number, which compiles nothing.
+    array_type = type(jax.device_put(numpy.float32(0)))
     job = wire.read(jobs)
     if job is None:
         return
@@ -55,13 +57,14 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
     sys.argv = [filename]
     path = os.path.join(job["workdir"], filename)
     with open(path, "rb") as file:
-        tree = statements.parse(file.read(), filename)
+        source = file.read()
+    tree = statements.parse(source, filename)
     if isinstance(tree, statements.Stop):
         send(_stop_frame(tree))
         return None
     starts = [statement.lineno for statement in tree.body]
     # Before any of the learner's code runs, so that these can be believed.
-    told = {"lines": statements.bindings(tree), "endings": statements.endings(tree)}
+    told = {"lines": statements.bindings(tree), "endings": statements.endings(tree, source)}
     send({"t": "parsed", "starts": starts, **told})
     module = statements.new_module(path)
     if job["siblings"]:

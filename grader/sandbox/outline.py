@@ -58,7 +58,7 @@ def _kinds(tree: ast.AST) -> Iterator[int]:
     while stack:
         node = stack.pop()
         if not _is_idle(node):
-            kind, fields = _facts(type(node))
+            kind, fields = _facts(type(node).__name__, type(node)._fields)
             yield kind
             for name in fields:
                 value = getattr(node, name, None)
@@ -70,11 +70,11 @@ def _kinds(tree: ast.AST) -> Iterator[int]:
 
 
 @functools.cache
-def _facts(kind: Any) -> tuple[int, tuple[str, ...]]:
+def _facts(kind: str, fields: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     """Return the number of a kind of node, and its fields that count, the last one first."""
     # An annotation does not make it another statement.
-    name = "Assign" if kind is ast.AnnAssign else kind.__name__
-    return zlib.crc32(name.encode()), tuple(f for f in kind._fields[::-1] if f not in _FIELDS)
+    name = "Assign" if kind == "AnnAssign" else kind
+    return zlib.crc32(name.encode()), tuple(f for f in fields[::-1] if f not in _FIELDS)
 
 
 def _word(keyword: ast.keyword) -> str:

@@ -77,15 +77,25 @@ def bindings(tree: ast.Module) -> dict[str, int]:
     return lines
 
 
-def _module_level(node: ast.AST) -> Iterator[ast.AST]:
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+# What can hold neither a binding nor another node that does.
+_PLAIN = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
+
+
+def _module_level(root: ast.AST) -> Iterator[ast.AST]:
+    waiting = [*reversed(list(_parts(root)))]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting += reversed(list(_parts(node)))
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(node, ast.comprehension) and child is node.target:
-            continue
-        yield child
-        if not isinstance(
-            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-        ):
-            yield from _module_level(child)
+        loop = isinstance(node, ast.comprehension) and child is node.target
+        if not loop and not isinstance(child, _PLAIN):
+            yield child
 
 
 def new_module(path: str) -> types.ModuleType:

@@ -30,6 +30,7 @@ from tests import command
 from tests.gradebook import classes
 
 distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+psutil = pytest.importorskip("psutil")
 
 SECRET = b"a course secret of the tests"
 ENTRY = load(courses.Course(command.ROOT), command.EXERCISE)
@@ -90,11 +91,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
+def cluster(folder: Path, workers: int, **environment: str) -> Iterator[Cluster]:
     told = folder / "scheduler.json"
     scheduler = _dask(
         "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-        "--scheduler-file", str(told),
+        "--scheduler-file", str(told), **environment,
     )  # fmt: skip
     made = Cluster("", folder, [], scheduler)
     try:
@@ -144,16 +145,56 @@ def test_a_lost_worker_costs_no_result_and_results_are_those_of_one_machine(tmp_
         found = [next(results)]
         busy = next(worker for worker, keys in watching.processing().items() if keys)
         folders = made.left_behind()
+        servers = psutil.Process(pids[busy]).children(recursive=True)
         os.kill(pids[busy], signal.SIGKILL)
         found += results
         jax = watching.run(eval, "'jax' in __import__('sys').modules")
         executor.close()
-        assert folders
+        assert folders and servers
+        assert not psutil.wait_procs(servers, timeout=60)[1]
         assert jax and not any(jax.values())
         # The folder of the killed one stays until Dask cleans up after it.
         assert len(made.left_behind()) <= 1
     assert sorted(one.key for one in found) == sorted(task.key for task in tasks())
     assert canonical({one.key: one for one in found}) == canonical(by_key(local(), tasks()))
+
+
+@pytest.mark.slow
+def test_a_submission_whose_workers_are_all_lost_is_undecided(tmp_path: Path) -> None:
+    none = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with cluster(tmp_path, 1, **none) as made, made.client() as watching:
+        watching.wait_for_workers(1, timeout=120)
+        pids = watching.run(os.getpid)
+        executor = Dask(TERMS, made.address, FORBIDDEN)
+        results = executor.run(tasks(FILES[:3]))
+        found = [next(results)]
+        os.kill(*pids.values(), signal.SIGKILL)
+        made.start_worker()
+        found += results
+        executor.close()
+    assert len(found) == 3
+    lost = [one for one in found if not one.receipt]
+    assert lost
+    for one in lost:
+        assert one.problem == "every worker that had it was lost, 1 in all"
+        assert "look into the workers' logs" in one.next_step
+
+
+@pytest.mark.slow
+def test_a_run_that_is_interrupted_leaves_nothing_on_the_workers(tmp_path: Path) -> None:
+    with cluster(tmp_path, 1) as made, made.client() as watching:
+        executor = Dask(TERMS, made.address, FORBIDDEN)
+        results = executor.run(tasks())
+        assert next(results).receipt
+        [pid] = watching.run(os.getpid).values()
+        servers = psutil.Process(pid).children()
+        assert servers and made.left_behind()
+        results.close()
+        executor.close()
+        assert not psutil.wait_procs(servers, timeout=60)[1]
+        assert made.left_behind() == []
+        while any(watching.processing().values()):
+            time.sleep(0.1)
 
 
 @pytest.mark.slow

@@ -51,6 +51,11 @@ def stopped(source: str) -> Stop:
 # ------------------------------------------------------------------------------------------ running
 
 
+def test_the_last_binding_counts_wherever_it_stands() -> None:
+    source = "def f(): pass\nif f:\n    f = 2\ndef f(): pass\nfor i in []: g = (h := i)\n"
+    assert statements.bindings(ast.parse(source)) == {"f": 4, "i": 5, "g": 5, "h": 5}
+
+
 def test_every_statement_is_run_and_told_in_order() -> None:
     ran = Ran("a = 1\nb = a + 1\nif b:\n    c = b\n")
     assert (ran.stop, ran.finished) == (None, [0, 1, 2])
@@ -487,7 +492,7 @@ def test_addresses_and_folders_of_this_machine_are_not_in_a_message() -> None:
 def test_calls_that_end_a_process_are_found_before_they_run(
     source: str, found: list[list[tuple[int, str]]]
 ) -> None:
-    assert statements.endings(ast.parse(source)) == found
+    assert statements.endings(ast.parse(source), source.encode()) == found
 
 
 @pytest.mark.parametrize("code", ["def f(:", "exec('def f(:')", "compile('return', 'x', 'exec')"])

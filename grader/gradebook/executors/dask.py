@@ -189,7 +189,7 @@ class Dask:
         if isinstance(error, distributed.KilledWorker):
             return Result(
                 task.key,
-                problem=f"{error.allowed_failures + 1} workers were lost while they graded it",
+                problem=f"every worker that had it was lost, {error.allowed_failures + 1} in all",
                 next_step="look into the workers' logs, then run the same command again",
             )
         if isinstance(error, ImportError):

@@ -107,6 +107,7 @@ class Local:
             host,
             course_secret=self._terms.course_secret,
             only_full=self._terms.only_full,
+            alone=False,
         )
         return Result(task.key, to_json(made.receipt).encode(), made.seed)
 
