@@ -33,7 +33,7 @@ from grader.records.truth import Answer, Array, Truth
 from grader.replay.client import Replayer
 from grader.sandbox import WORKDIR_PREFIX
 from grader.sandbox.client import Learner
-from grader.sandbox.host import Allowance, Host
+from grader.sandbox.host import Allowance, Host, no_temporary_folder
 
 OPEN_CASE = "lesson"
 # Of the clean room: starting JAX and compiling take their share on a busy machine.
@@ -245,7 +245,10 @@ def _replay_allowance(entry: Entry, room: _Room) -> Allowance:
 @contextmanager
 def _workdir(submission: Submission | None) -> Iterator[str]:
     """Give a private folder with a copy of the submission, and remove it afterwards."""
-    folder = tempfile.mkdtemp(prefix=WORKDIR_PREFIX)
+    try:
+        folder = tempfile.mkdtemp(prefix=WORKDIR_PREFIX)
+    except OSError as error:
+        raise no_temporary_folder(error) from error
     try:
         if submission is not None:
             for name, raw in ((submission.name, submission.raw), *submission.siblings):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from grader import wire
-from grader.errors import WireProblem
+from grader.errors import EnvironmentProblem, WireProblem
 from grader.records.evidence import Output
 
 TOTAL_BYTES = 64 * 1024 * 1024
@@ -93,6 +93,17 @@ class Exit:
     peak_bytes: int = 0
 
 
+def start(thread: threading.Thread) -> None:
+    """Start a thread. Raises: EnvironmentProblem where this machine gives no more of them."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise EnvironmentProblem(
+            f"this machine does not let us go on: {error}",
+            next_step="raise `ulimit -u` and `ulimit -v`, or wait until it is less busy",
+        ) from error
+
+
 class Handle(Protocol):
     """The part of a child that differs between a fork and a spawned process."""
 
@@ -166,7 +177,7 @@ class Child:
             threading.Thread(target=self._read_output, args=(output,), daemon=True),
         ]
         for thread in self._threads:
-            thread.start()
+            start(thread)
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one frame; a child that is gone already is noticed by `receive`, not here."""

@@ -43,7 +43,10 @@ def shipped() -> Path:
 
 def is_course(path: Path) -> bool:
     """Return whether `path` has both data folders."""
-    return (path / "exercises").is_dir() and (path / "rubrics").is_dir()
+    try:
+        return (path / "exercises").is_dir() and (path / "rubrics").is_dir()
+    except OSError:  # a folder on the way may not be entered
+        return False
 
 
 def find(given: str | None, start: Path | None = None) -> Course:
@@ -57,6 +60,16 @@ def find(given: str | None, start: Path | None = None) -> Course:
     )
     if named:
         path = Path(named).expanduser().resolve()
+        try:
+            path.stat()
+        except PermissionError as error:
+            raise UsageProblem(
+                f"{named} cannot be read: {error.strerror}",
+                where=where,
+                next_step="mend the permissions of the folders on its way",
+            ) from error
+        except OSError:
+            pass  # whatever else it is, it is no course
         if not is_course(path):
             raise UsageProblem(
                 f"{named} is not a course: it has no exercises/ and rubrics/",

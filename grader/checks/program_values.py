@@ -19,11 +19,16 @@ REDUCTIONS = ("all-reduce", "reduce-scatter")
 
 
 class ProgramItem(Content):
-    """One program worth some points."""
+    """One program worth some points.
+
+    With `whole` each device has to hold all of the result: a program that only moves values would
+    be right by doing nothing.
+    """
 
     id: str
     points: Points
     program: str
+    whole: bool = False
 
 
 class Params(Content):
@@ -51,21 +56,32 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
     for spec in params.items:
         decision = absent(case, spec.program)
         if decision is None:
-            decision, rows = _compare(params, case, spec.program)
+            decision, rows = _compare(params, case, spec)
             evidence += rows
         items.append(item(spec.id, spec.points, decision))
     return items, evidence
 
 
-def _compare(params: Params, case: Case, program: str) -> tuple[Decision, list[dict[str, Any]]]:
+def _compare(
+    params: Params, case: Case, spec: ProgramItem
+) -> tuple[Decision, list[dict[str, Any]]]:
+    program = spec.program
     seen = case.observations[program]
     results = {name: _one(params, case, seen, name) for name in _names(params, case, program)}
     evidence = [_evidence(params, program, results)]
     if all(r.equal for r in results.values()):
+        if spec.whole and not _is_whole(seen):
+            message = f"`{program}` leaves each device with a part of the values, not with all"
+            return Decision("failed", message, None, case.line(program)), evidence
         return Decision("passed", f"`{program}` is right on every device"), evidence
     mistake = _mistake(params, case, seen, results)
     message = _message(params, case, seen, results)
     return Decision("failed", message, mistake, case.line(program)), evidence
+
+
+def _is_whole(seen: Observation) -> bool:
+    shards = [shard for replay in seen.replays.values() for shard in replay.shards]
+    return all(shard.data.shape == seen.shape for shard in shards)
 
 
 def _evidence(

@@ -47,6 +47,7 @@ _MACHINE = (
     errno.ENFILE,
     errno.EAGAIN,
     errno.ENOMEM,
+    errno.EFBIG,
 )
 
 

@@ -42,8 +42,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # Beside what the package itself asks for: what JAX computes with.
 _PINNED = ("jaxlib", "ml_dtypes", "scipy")
 _MEMORY = (
-    "The smallest, 0.5 CPU and 768 MB, holds one submission: the largest share in use at a time was "
-    "about 400 MB. With a whole CPU JAX loads sooner."
+    "The smallest, 0.5 CPU and 768 MB, holds one submission, which took about 400 MB at most. With "
+    "a whole CPU JAX loads sooner."
 )
 _LEARNER = Person("learner", "Learner")
 _NO_GRADE = (

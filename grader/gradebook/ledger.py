@@ -211,6 +211,10 @@ class Ledger:
         rows = self._rows(f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", _DECIDED)
         return {str(key) for (key,) in rows}
 
+    def tried(self) -> set[str]:
+        """Return the keys of all attempts, whatever came of them."""
+        return {str(key) for (key,) in self._rows("SELECT DISTINCT key FROM attempts")}
+
     def submissions(self) -> set[str]:
         """Return the SHA-256 of every submission that has an attempt of any kind."""
         rows = self._rows("SELECT DISTINCT submission FROM attempts")

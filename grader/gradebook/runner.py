@@ -91,13 +91,13 @@ def plan(collected: Collected, ledger: Ledger, known: Known, *, again: bool = Fa
         for position, hand_in in enumerate(collected.hand_ins)
     }
     decided = set() if again else ledger.decided()
-    seen = ledger.submissions()
+    seen, tried = ledger.submissions(), ledger.tried()
     first: dict[str, HandIn] = {}
     for position, key in keys.items():
         first.setdefault(key.text(), collected.hand_ins[position])
     submissions = {key.text(): key.submission for key in keys.values()}
     pending = {text: one for text, one in first.items() if text not in decided}
-    changed = {text for text in pending if submissions[text] in seen}
+    changed = {text for text in pending if submissions[text] in seen and text not in tried}
     return Plan(
         keys=keys,
         pending=pending,

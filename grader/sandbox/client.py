@@ -67,6 +67,10 @@ class _Run:
     starts: tuple[int, ...] = ()
     endings: tuple[tuple[tuple[int, str], ...], ...] = ()
 
+    def progress(self) -> tuple[bool, int, str, int]:
+        """Return how far it came; two children that came equally far will not get further."""
+        return self.named, self.ran, self.exporting, len(self.programs)
+
     def unfinished(self) -> int | None:
         """Return the line of the first statement that did not end, None where all did."""
         return self.starts[self.ran] if not self.named and self.ran < len(self.starts) else None
@@ -136,7 +140,7 @@ class Learner:
                 "the process that starts the children ended while this module ran",
                 next_step="run it again; if it stays, look what ends processes on this machine",
             )
-        if not first.done and first.stop is None and exhausted(child.output.result().text):
+        if not first.done and first.stop is None and self._is_machines_fault(first, child):
             raise Undecided(
                 "this machine gave the module's process no more threads",
                 next_step="wait until it is less busy, or raise `ulimit -u`, then run it again",
@@ -158,8 +162,24 @@ class Learner:
         relaunches = 0
         while self._may_go_on(whole, relaunches):
             relaunches += 1
-            whole = self._again(first, whole, on_program)
+            last, whole = whole, self._again(first, whole, on_program)
+            if relaunches > 1 and whole.progress() == last.progress():
+                break
         return self._assemble(first, whole, outcome, child)
+
+    def _is_machines_fault(self, run: _Run, child: Child) -> bool:
+        """Return whether a process ended because the machine gave it no more threads.
+
+        What it printed may be the module's own words: a child that runs none of it must say so too.
+        """
+        if not exhausted(child.output.result().text):
+            return False
+        if not run.parsed:
+            return True
+        names = tuple(program.name for program in self._exercise.programs)
+        known = {name: Program(name, "missing") for name in names}
+        idle, _ended = self._run(self._launch(), 0, names, known, lambda _program: None)
+        return not idle.named
 
     def _known(self, run: _Run) -> outcomes.Known:
         limits = self._exercise.limits

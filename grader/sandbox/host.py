@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, cast
 
-from grader.errors import Undecided
-from grader.process import Child, Exit
+from grader.errors import EnvironmentProblem, Undecided
+from grader.process import Child, Exit, start
 
 # Older OpenBLAS builds compute wrong results on some processors without these two.
 INHERITED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP")
@@ -174,7 +174,7 @@ class ForkServer:
         self._handles: dict[int, _Forked] = {}
         self._ids = itertools.count()
         self._closed = False
-        threading.Thread(target=self._listen, daemon=True).start()
+        start(threading.Thread(target=self._listen, daemon=True))
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Ask for a fork; see `Host.start`.
@@ -371,4 +371,15 @@ def _open(fd: int, mode: str, buffering: int) -> BinaryIO:
 def _tail_file() -> IO[bytes]:
     import tempfile
 
-    return tempfile.TemporaryFile()
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise no_temporary_folder(error) from error
+
+
+def no_temporary_folder(error: OSError) -> EnvironmentProblem:
+    """Return the problem of a machine without a place for temporary files."""
+    return EnvironmentProblem(
+        f"no temporary file can be made: {error.strerror}",
+        next_step="make room, or set TMPDIR to a folder that can be written",
+    )

@@ -18,7 +18,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from grader import placement
-from grader.sandbox.statements import brief, describe, learner_lines
+from grader.sandbox.raised import brief, describe, learner_lines, type_name
 
 MESHES = 6
 _JITTED = type(jax.jit(len))
@@ -93,7 +93,7 @@ def export_one(
     if name not in namespace:
         return {"name": name, "status": "missing"}
     if not callable(value):
-        return {"name": name, "status": "not_callable", "reason": type(value).__name__[:80]}
+        return {"name": name, "status": "not_callable", "reason": type_name(value)}
     # By exact type: a method or a wrapper may have borrowed the attributes of what it holds.
     function = value if type(value) is _JITTED else jax.jit(value)
     first: BaseException | None = None

@@ -358,7 +358,9 @@ def test_an_unknown_option_is_told_with_the_closest_one(tmp_path: Path) -> None:
 
 
 def test_arguments_that_lack_or_are_too_many_are_named(tmp_path: Path) -> None:
-    refused(run(EXERCISE, cwd=tmp_path), 2, "missing argument 'FILE...'", f"`grade {EXERCISE} --help`")
+    refused(
+        run(EXERCISE, cwd=tmp_path), 2, "missing argument 'FILE...'", f"`grade {EXERCISE} --help`"
+    )
     refused(run("show", "a-01", "b-02", cwd=tmp_path), 2, "extra argument (b-02)")
     refused(run("show", cwd=tmp_path), 2, "missing argument 'EXERCISE'", "`grade show --help`")
 

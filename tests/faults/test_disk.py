@@ -22,8 +22,6 @@ pytestmark = [
 ROOT_ONLY = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount"
 )
-# Strict, so that whoever closes it is told to take the mark away.
-OPEN = pytest.mark.xfail(reason="told as a bug of the grader, exit 70 in place of 4", strict=True)
 _LIMIT = (
     "import os, resource, sys\n"
     "resource.setrlimit(resource.{kind}, ({value}, {value}))\n"
@@ -90,7 +88,7 @@ def test_a_disk_without_room_for_one_more_file_is_a_full_one(tmp_path: Path) -> 
     the_next_run_works(stage)
 
 
-@pytest.mark.parametrize("most_bytes", [pytest.param(1 << 10, marks=OPEN), 12 << 10])
+@pytest.mark.parametrize("most_bytes", [1 << 10, 12 << 10])
 def test_a_limit_on_files_loses_no_earlier_receipt(most_bytes: int, tmp_path: Path) -> None:
     # The smaller one is not enough for the private copy of the submission either.
     stage = prepared(tmp_path)
@@ -131,7 +129,6 @@ def test_a_folder_of_somebody_else_is_told(uid: int | None, tmp_path: Path) -> N
     the_next_run_works(stage)
 
 
-@OPEN
 @pytest.mark.parametrize("uid", users()[-1:], ids=lambda uid: f"as-{uid or 'itself'}")
 def test_a_course_that_may_not_be_read_is_told(uid: int | None, tmp_path: Path) -> None:
     stage = prepared(tmp_path, uid)
@@ -166,7 +163,6 @@ def test_a_scratch_folder_that_is_missing_is_done_without(tmp_path: Path) -> Non
     assert set(stage.files()) - before == own | {stage.out / EXERCISE / ".index.json"}
 
 
-@OPEN
 @ROOT_ONLY
 def test_no_scratch_folder_at_all_is_told_as_the_machines_fault(tmp_path: Path) -> None:
     stage = prepared(tmp_path)
@@ -187,7 +183,6 @@ def test_too_few_descriptors_are_told_as_the_machines_fault(most: int, tmp_path:
     the_next_run_works(stage)
 
 
-@OPEN
 def test_too_little_memory_for_jax_is_told_as_the_machines_fault(tmp_path: Path) -> None:
     stage = prepared(tmp_path)
     ended = grade(stage, *limited("RLIMIT_AS", 400 << 20))

@@ -143,8 +143,9 @@ def test_pip_installs_its_wheel(container: Container, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "bin" / "grade").exists()
-    listed = command.run("list", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "site")})
-    assert "Traceback" not in listed.said
+    there = {"PYTHONPATH": str(tmp_path / "site"), "GRADE_COURSE": str(wheel.parent / "course")}
+    listed = command.run("list", cwd=tmp_path, env=there)
+    assert (listed.code, listed.stdout[: len(command.EXERCISE)]) == (0, command.EXERCISE)
 
 
 def test_a_grader_that_was_never_installed_cannot_be_packed() -> None:

@@ -4,12 +4,13 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class Cluster:
     folder: Path
     workers: list[subprocess.Popen[bytes]]
     scheduler: subprocess.Popen[bytes]
+    certificates: Mapping[str, str] = field(default_factory=dict)
 
     def start_worker(self, **environment: str) -> subprocess.Popen[bytes]:
         arguments = [self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
@@ -65,6 +67,13 @@ class Cluster:
 
     def client(self) -> Any:
         return distributed.Client(self.address, set_as_default=False)
+
+    def wait(self, workers: int) -> None:
+        """Wait until that many are there: a busy machine takes its time to start them."""
+        security = distributed.Security(**self.certificates)
+        with distributed.Client(self.address, set_as_default=False, security=security) as client:
+            if workers:
+                client.wait_for_workers(workers, timeout=300)
 
     def left_behind(self) -> list[Path]:
         return [path for path in self.folder.rglob("grade-*") if path.is_dir()]
@@ -91,20 +100,27 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, workers: int, **environment: str) -> Iterator[Cluster]:
+def cluster(
+    folder: Path,
+    workers: int,
+    certificates: Mapping[str, str] | None = None,
+    **environment: str,
+) -> Iterator[Cluster]:
     told = folder / "scheduler.json"
+    protocol = "tls" if certificates else "tcp"
     scheduler = _dask(
-        "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+        "scheduler", "--protocol", protocol, "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
         "--scheduler-file", str(told), **environment,
     )  # fmt: skip
-    made = Cluster("", folder, [], scheduler)
+    made = Cluster("", folder, [], scheduler, certificates or {})
     try:
         while not told.exists() or not told.read_text():
             assert scheduler.poll() is None, "the scheduler did not start"
             time.sleep(0.05)
         made.address = json.loads(told.read_text())["address"]
         for _ in range(workers):
-            made.start_worker()
+            made.start_worker(**environment)
+        made.wait(workers)
         yield made
     finally:
         for process in (*made.workers, scheduler):
@@ -138,7 +154,6 @@ def local() -> Local:
 @pytest.mark.slow
 def test_a_lost_worker_costs_no_result_and_results_are_those_of_one_machine(tmp_path: Path) -> None:
     with cluster(tmp_path, 2) as made, made.client() as watching:
-        watching.wait_for_workers(2, timeout=120)
         pids = watching.run(os.getpid)
         executor = Dask(TERMS, made.address, FORBIDDEN)
         results = executor.run(tasks())
@@ -163,7 +178,6 @@ def test_a_lost_worker_costs_no_result_and_results_are_those_of_one_machine(tmp_
 def test_a_submission_whose_workers_are_all_lost_is_undecided(tmp_path: Path) -> None:
     none = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     with cluster(tmp_path, 1, **none) as made, made.client() as watching:
-        watching.wait_for_workers(1, timeout=120)
         pids = watching.run(os.getpid)
         executor = Dask(TERMS, made.address, FORBIDDEN)
         results = executor.run(tasks(FILES[:3]))
@@ -209,6 +223,33 @@ def test_the_command_grades_a_class_on_a_cluster_and_leaves_nothing_there(tmp_pa
         assert done.code == 0, done.said
         assert "3 of 3 passed" in done.said
         assert made.left_behind() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
+def test_a_cluster_with_tls_needs_nothing_but_dasks_own_configuration(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=grade-tests", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    tls = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(certificate)}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        tls[f"DASK_DISTRIBUTED__COMM__TLS__{role}__KEY"] = str(key)
+        tls[f"DASK_DISTRIBUTED__COMM__TLS__{role}__CERT"] = str(certificate)
+    tls["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] = "true"
+    classes.write(tmp_path / "class", {"jane/my_solution.py": FILES[0].read_bytes()})
+    files = {"tls_ca_file": certificate, "tls_client_key": key, "tls_client_cert": certificate}
+    with cluster(tmp_path, 1, {name: str(path) for name, path in files.items()}, **tls) as made:
+        assert made.address.startswith("tls://")
+        arguments = ("class", "--executor", "dask", "--scheduler", made.address)
+        done = command.run(command.EXERCISE, "--no-cache", *arguments, cwd=tmp_path, env=tls)
+        assert done.code == 0, done.said
+        assert "1 of 1 passed" in done.said
+        without = command.run(command.EXERCISE, *arguments, "--out", "other", cwd=tmp_path)
+        assert without.code == 2, without.said
+        assert "name the certificates in Dask's own configuration" in without.said
 
 
 @pytest.mark.slow
@@ -302,7 +343,8 @@ def test_a_scheduler_has_to_be_named() -> None:
 def test_what_is_no_address_is_said() -> None:
     with pytest.raises(UsageProblem) as caught:
         Dask(TERMS, "carrier-pigeon://coop", [], patience=Patience(connect_s=0.5))
-    assert "--scheduler 'carrier-pigeon://coop' is no address" in caught.value.what
+    assert "--scheduler 'carrier-pigeon://coop' cannot be used" in caught.value.what
+    assert "for example --scheduler tcp://HOST:8786" in caught.value.next_step
 
 
 def test_without_dask_the_command_says_what_to_install(tmp_path: Path) -> None:

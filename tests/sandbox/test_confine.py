@@ -218,7 +218,8 @@ if sys.platform == "win32":
     sys.modules["resource"] = sys.modules["fcntl"] = None
 from grader.sandbox import confine as module
 made = module.confine(module.Profile((), "/")) + module.probe()
-print(module.level(made), *sorted({{f"{{state.state}}: {{state.reason}}" for state in made}}), sep="; ")
+told = {{f"{{state.state}}: {{state.reason}}" for state in made}}
+print(module.level(made), *sorted(told), sep="; ")
 """
     answer = subprocess.run(
         [sys.executable, "-c", script], env=ENVIRONMENT, capture_output=True, text=True, check=True

@@ -263,6 +263,7 @@ def _connect(address: str, timeout_s: float) -> Any:
         ) from error
     except (ValueError, TypeError) as error:
         raise UsageProblem(
-            f"--scheduler {address!r} is no address: {error}",
-            next_step="for example --scheduler tcp://HOST:8786",
+            f"--scheduler {address!r} cannot be used: {error}",
+            next_step="for example --scheduler tcp://HOST:8786; for tls:// name the certificates "
+            "in Dask's own configuration",
         ) from error

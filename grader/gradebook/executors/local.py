@@ -15,6 +15,7 @@ from grader import engine
 from grader.catalog.load import Entry
 from grader.errors import EnvironmentProblem, Undecided
 from grader.gradebook.executors import Result, Task
+from grader.process import start
 from grader.receipt.render import to_json
 from grader.sandbox.host import Host
 
@@ -64,7 +65,7 @@ class Local:
 
         threads = [threading.Thread(target=work, daemon=True) for _ in range(self._jobs)]
         for thread in threads:
-            thread.start()
+            start(thread)
         try:
             left = len(threads)
             while left:

@@ -34,4 +34,4 @@ fi
 
 venv/bin/python -m pip install --no-cache-dir --constraint constraints.txt ./shardgrade-*.whl
 # For whoever reads the log of this build: does the container have what confinement needs?
-venv/bin/grade doctor || true
+GRADE_COURSE="$source_dir/course" venv/bin/grade doctor || true

@@ -2,7 +2,6 @@
 # outcome: no_result
 # verdict: error
 # points: 0
-# open: what a module printed is believed to be the machine's own words
 """Ends with the code that our own breakdown has, after words of a machine that is too busy."""
 
 import os

@@ -2,7 +2,6 @@
 # outcome: no_result
 # verdict: error
 # points: 0
-# open: what a module printed is believed to be the machine's own words
 """Says in the machine's own words that it is too busy, so that nobody shall be to blame."""
 
 import os

@@ -1,0 +1,243 @@
+"""Grading again, points set by hand, marks: nothing changes in silence, nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command import EXERCISE, TIMEOUT_S, Ran, command, environment, run
+from tests.gradebook import classes
+from tests.gradebook.bulk import book, broken, course_with, export, files, grade, receipt, root
+
+
+def regrade(cwd: Path, *args: str | Path) -> Ran:
+    return run("regrade", "results", *args, cwd=cwd)
+
+
+def override(cwd: Path, *wanted: str, why: str = "right by another road") -> Ran:
+    return regrade(cwd, "--override", *wanted, "--why", why, "--by", "Prof. X")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graded")
+    classes.write(folder / "in", {"amy.py": broken(1), "bob.py": broken(2)})
+    ran = grade(folder, "in")
+    assert ran.code == 0, ran.said
+    return folder
+
+
+@pytest.fixture
+def graded(original: Path, tmp_path: Path) -> Path:
+    """Return a graded class of the test's own."""
+    return shutil.copytree(original, tmp_path, dirs_exist_ok=True)
+
+
+# ---------------------------------------------------------------------------------------- overrides
+
+
+def test_an_override_is_in_every_file_with_both_values_and_the_reason(graded: Path) -> None:
+    ran = override(graded, "amy", "values", "20")
+    assert (ran.code, ran.stdout) == (0, "amy: values 0 -> 20, by Prof. X\n")
+    line = book(graded)["amy"]
+    assert (line["points"], line["check_values"]) == ("20", "20")
+    assert line["overrides"].startswith("values: 0 -> 20 by Prof. X at 2")
+    assert line["overrides"].endswith(": right by another road")
+    assert book(graded)["bob"]["points"] == "0"
+    # The receipt is the machine's, and stays.
+    assert receipt(graded, "amy")["points"] == 0
+    (row,) = [
+        one
+        for one in json.loads(export(graded, "json")["gradebook.json"])["rows"]
+        if one["person"]["key"] == "amy"
+    ]
+    assert row["overrides"][0]["was"] == 0
+    assert row["overrides"][0]["points"] == 20
+    page = (root(graded) / "report.html").read_text(encoding="utf-8")
+    assert page.count(">set by hand</span>") == 1
+    said = run("inspect", "results", "amy", cwd=graded).said
+    assert "override values: 0 -> 20 by Prof. X" in said
+
+
+def test_the_last_override_is_in_force(graded: Path) -> None:
+    override(graded, "amy", "values", "20")
+    ran = override(graded, "amy", "values", "3", why="not so right")
+    assert ran.code == 0, ran.said
+    assert book(graded)["amy"]["points"] == "3"
+
+
+def test_an_override_follows_a_regrade_and_another_rubric(tmp_path: Path) -> None:
+    course = course_with(tmp_path / "course")
+    classes.write(tmp_path / "in", {"amy.py": broken(1)})
+    grade(tmp_path, "in", "--course", course)
+    override(tmp_path, "amy", "values", "20")
+    path = course / "rubrics" / EXERCISE / "rubric.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("is divided by 16", "is shared by 16"), encoding="utf-8")
+    ran = grade(tmp_path, "in", "--course", course)
+    assert "1 again, because rubric or versions changed" in ran.stderr
+    assert book(tmp_path)["amy"]["points"] == "20"
+    assert "values: 0 -> 20 by Prof. X" in book(tmp_path)["amy"]["overrides"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why", "says"),
+    [
+        (("amy", "values", "20"), " ", "an override needs a reason"),
+        (("amy", "values", "25"), "x", "'25' is no number of points for values"),
+        (("amy", "values", "2.5"), "x", "give 0 to 24"),
+        (("amy", "values", "9" * 5000), "x", "give 0 to 24"),
+        (("amy", "beauty", "1"), "x", "there is no graded check 'beauty' of amy"),
+        (("carl", "values", "1"), "x", "there is no learner 'carl'"),
+    ],
+)
+def test_an_override_that_makes_no_sense_changes_nothing(
+    graded: Path, wanted: tuple[str, ...], why: str, says: str
+) -> None:
+    before = files(root(graded))
+    ran = override(graded, *wanted, why=why)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert says in ran.stderr
+    assert files(root(graded)) == before
+
+
+@pytest.mark.parametrize("more", [["--preview"], ["in"]])
+def test_an_override_is_not_mixed_with_grading(graded: Path, more: list[str]) -> None:
+    before = files(root(graded))
+    ran = regrade(graded, "--override", "amy", "values", "3", "--why", "x", *more)
+    assert ran.code == 2
+    assert "--override sets points by hand, and grades and previews nothing" in ran.stderr
+    assert files(root(graded)) == before
+
+
+# ------------------------------------------------------------------------------------ grading again
+
+
+def test_a_regrade_without_a_path_says_what_it_needs(graded: Path) -> None:
+    ran = regrade(graded)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "nothing to grade again: no path was named" in ran.stderr
+
+
+def test_a_folder_by_another_name_is_not_graded_into_a_third_place(graded: Path) -> None:
+    root(graded).rename(graded / "week3")
+    ran = run("regrade", "week3", "in", cwd=graded)
+    assert ran.code == 2
+    assert "week3 holds results of distributed-03 and has another name" in ran.stderr
+    assert sorted(one.name for one in graded.iterdir() if one.is_dir()) == [
+        "in",
+        "results",
+        "week3",
+    ]
+
+
+@pytest.mark.slow
+def test_a_preview_shows_old_and_new_and_writes_nothing(graded: Path) -> None:
+    before = files(root(graded))
+    classes.write(graded / "in", {"amy.py": "ring_all_bytes = 48.0\n", "carl.py": broken(3)})
+    ran = regrade(graded, "in", "--preview", "--quiet")
+    assert (ran.code, ran.stderr) == (0, ""), ran.said
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("* amy: 0 (error) -> 2 (failed)"), lines
+    assert lines[1:] == [
+        "  bob: 0 (error) -> 0 (error)",
+        "* carl: none -> 0 (error)",
+        "2 would change; nothing was written",
+    ]
+    assert files(root(graded)) == before
+    assert "amy" in book(graded)
+    assert "carl" not in book(graded)
+
+
+@pytest.mark.slow
+def test_a_regrade_grades_everything_and_keeps_the_history(graded: Path) -> None:
+    for args, where in ((("results", "in"), graded), ((".", "../../in"), root(graded))):
+        done = subprocess.run(
+            command("regrade", *args),
+            cwd=where,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "plain: 2 submissions: 2 to grade\n" in done.stderr
+    assert not (root(graded) / EXERCISE).exists()
+    said = run("inspect", "results", "amy", cwd=graded).stdout
+    assert said.count("(this rubric and these versions)") == 3
+
+
+# -------------------------------------------------------------------------------------------- marks
+
+
+def sheet(cwd: Path) -> list[dict[str, str]]:
+    text = (root(cwd) / "marks.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_marks_are_filled_in_by_hand_and_merged_by_every_export(graded: Path) -> None:
+    ran = run("marks", "results", cwd=graded)
+    assert ran.code == 0, ran.said
+    assert [line["key"] for line in sheet(graded)] == ["amy", "bob"]
+    place = root(graded) / "marks.csv"
+    text = place.read_text(encoding="utf-8")
+    # As a spreadsheet of another country saves it.
+    filled = text.replace("amy,amy,explanation,,,,", 'amy,amy,explanation,"2,5",5,good,')
+    assert filled != text
+    place.write_text("\ufeff" + filled.replace("\n", "\r\n"), encoding="utf-8")
+
+    found = csv.DictReader(io.StringIO(export(graded, "csv")["grades.csv"].decode()))
+    lines = {line["key"]: line for line in found}
+    assert (lines["amy"]["points"], lines["amy"]["max_points"]) == ("2.5", "105")
+    assert (lines["amy"]["mark_explanation"], lines["amy"]["marks"]) == (
+        "2.5", "explanation: 2.5/5 good",
+    )  # fmt: skip
+    assert (lines["bob"]["points"], lines["bob"]["max_points"]) == ("0", "100")
+
+    # Written again it has them, and so has a run after it.
+    assert run("marks", "results", cwd=graded).code == 0
+    assert [(line["key"], line["points"]) for line in sheet(graded)] == [
+        ("amy", "2.5"),
+        ("bob", ""),
+    ]
+    assert grade(graded, "in").code == 0
+    assert book(graded)["amy"]["points"] == "2.5"
+
+
+def test_a_mark_outlives_a_week_without_its_learner(graded: Path) -> None:
+    run("marks", "results", cwd=graded)
+    place = root(graded) / "marks.csv"
+    text = place.read_text(encoding="utf-8")
+    place.write_text(text.replace("amy,explanation,,,,", "amy,explanation,2,5,,"), encoding="utf-8")
+    (graded / "in" / "amy.py").rename(graded / "amy.py")
+    grade(graded, "in")
+    run("marks", "results", cwd=graded)
+    assert [(line["key"], line["points"]) for line in sheet(graded)] == [
+        ("bob", ""),
+        ("amy", "2.0"),
+    ]
+    (graded / "amy.py").rename(graded / "in" / "amy.py")
+    grade(graded, "in")
+    assert book(graded)["amy"]["points"] == "2"
+
+
+def test_a_sheet_that_is_spoilt_stops_every_export_and_says_where(graded: Path) -> None:
+    (root(graded) / "marks.csv").write_text("key,points,max_points\namy,many,5\n", encoding="utf-8")
+    ran = run("export", "results", "--to", "csv", cwd=graded)
+    assert ran.code == 2
+    assert "the marks file, line 2: points is 'many', not a number of points" in ran.stderr
+
+
+def test_a_sheet_can_go_elsewhere_first(graded: Path) -> None:
+    ran = run("marks", "results", "--out", "mine.csv", cwd=graded)
+    assert ran.code == 0, ran.said
+    assert (graded / "mine.csv").exists()
+    assert "then put it at results/distributed-03/marks.csv" in ran.stdout
+    assert not (root(graded) / "marks.csv").exists()
