@@ -393,3 +393,15 @@ def test_an_exercise_that_is_too_large_to_send_is_said(tmp_path: Path) -> None:
         Shipped.of(terms, [], {})
     assert "has more than 64 MiB of files, too many to send to every worker" in caught.value.what
     assert "--executor local" in caught.value.next_step
+
+
+def test_an_exercise_that_changes_between_reading_and_sending_is_not_sent(tmp_path: Path) -> None:
+    classes.write(tmp_path / "exercises" / command.EXERCISE, {"exercise.toml": "x"})
+    classes.write(tmp_path / "rubrics" / command.EXERCISE, {"rubric.toml": "x", "oracle.py": "x"})
+    terms = replace(TERMS, entry=replace(ENTRY, course=courses.Course(tmp_path)))
+    assert Shipped.of(terms, [], {}).files
+    (tmp_path / "rubrics" / command.EXERCISE / "oracle.py").write_text("y")
+    with pytest.raises(ContentProblem) as caught:
+        Shipped.of(terms, [], {})
+    assert "changed after they were read" in caught.value.what
+    assert caught.value.next_step == "run the same command again"

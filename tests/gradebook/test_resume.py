@@ -191,12 +191,17 @@ def test_no_private_folder_outlives_the_command(number: signal.Signals, tmp_path
 
 
 def kill_servers(grade: Running, count: int) -> None:
-    """Kill the process that loads JAX as soon as it is there, so many times."""
+    """Kill the process that loads JAX as soon as it is there, so many times, or until the end."""
     last: int | None = None
     for _ in range(count):
-        assert until(lambda known=last: server_of(grade.pid) not in (None, known))
+        assert until(
+            lambda known=last: (
+                grade.warden.poll() is not None or server_of(grade.pid) not in (None, known)
+            )
+        )
         last = server_of(grade.pid)
-        assert last is not None
+        if last is None:
+            return
         os.kill(last, signal.SIGKILL)
 
 
@@ -229,7 +234,7 @@ def test_the_grade_under_the_old_rubric_stands_until_the_new_one_has_decided(
         kill_servers(grade, 2)
         ended = grade.ended()
     assert "1 again, because rubric or versions changed" in ended.stderr
-    assert "undecided: the process that " in ended.stderr
+    assert "undecided: the " in ended.stderr
     assert (graded.grades(), len(graded.attempts())) == (before, 1)
     again = graded.run()
     assert again.code == 0, again.stderr

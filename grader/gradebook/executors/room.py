@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ class Shipped:
 
     @classmethod
     def of(cls, terms: Terms, forbidden: list[str], here: Mapping[str, str]) -> Shipped:
-        """Return what the workers need. Raises: ContentProblem where that is too much."""
+        """Return what the workers need. Raises: ContentProblem: it is too much, or it changed."""
         entry = terms.entry
         files = {
             path.relative_to(entry.course.root).as_posix(): path.read_bytes()
@@ -111,6 +111,12 @@ class Shipped:
                 "many to send to every worker",
                 where=str(entry.rubric_folder),
                 next_step="move away what the grader does not read, or use --executor local",
+            )
+        if replace(entry).digest != entry.digest:
+            raise ContentProblem(
+                f"the files of {entry.exercise.id} changed after they were read",
+                where=str(entry.rubric_folder),
+                next_step="run the same command again",
             )
         return cls(
             entry.exercise.id, files, terms.course_secret, terms.only_full, tuple(forbidden), here
