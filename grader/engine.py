@@ -31,9 +31,9 @@ from grader.records.receipt import Receipt
 from grader.records.submission import Submission
 from grader.records.truth import Answer, Array, Truth
 from grader.replay.client import Replayer
-from grader.sandbox import WORKDIR_PREFIX
 from grader.sandbox.client import Learner
-from grader.sandbox.host import Allowance, Host, no_temporary_folder
+from grader.sandbox.host import Host
+from grader.sandbox.launching import Allowance, no_temporary_folder
 
 OPEN_CASE = "lesson"
 # Of the clean room: starting JAX and compiling take their share on a busy machine.
@@ -155,7 +155,7 @@ def _measure(
     if refused is not None:
         truth = Truth(cases, answers, entry.oracle.claims({}, {}))
         return Evidence(outcome=refused), {}, _with_numbers(entry, truth)
-    with _workdir(submission) as folder, _workdir(None) as empty:
+    with _workdir(room.host, submission) as folder, _workdir(room.host, None) as empty:
         learner = Learner(room.host, entry.exercise, submission, folder, only_full=room.only_full)
         learner.start()
         allowance = _replay_allowance(entry, room)
@@ -243,10 +243,10 @@ def _replay_allowance(entry: Entry, room: _Room) -> Allowance:
 
 
 @contextmanager
-def _workdir(submission: Submission | None) -> Iterator[str]:
+def _workdir(host: Host, submission: Submission | None) -> Iterator[str]:
     """Give a private folder with a copy of the submission, and remove it afterwards."""
     try:
-        folder = tempfile.mkdtemp(prefix=WORKDIR_PREFIX)
+        folder = tempfile.mkdtemp(prefix="run-", dir=host.room)
     except OSError as error:
         raise no_temporary_folder(error) from error
     try:

@@ -12,7 +12,8 @@ from grader.catalog.load import Entry, entry
 from grader.errors import Undecided
 from grader.process import Child
 from grader.records.finding import VerdictKind
-from grader.sandbox.host import Allowance, ForkServer, Host, SpawnHost
+from grader.sandbox.host import ForkServer, Host, SpawnHost
+from grader.sandbox.launching import Allowance
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions" / "distributed-03"
@@ -28,6 +29,7 @@ class Failing:
 
     def __init__(self, inner: Host, entry_name: str, good: int = 0) -> None:
         self._inner, self._entry, self._good = inner, entry_name, good
+        self.room = inner.room
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         child = self._inner.start(entry, workdir, allowance)

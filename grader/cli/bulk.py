@@ -120,7 +120,7 @@ def grade_only(
                 "interrupted; what is finished is kept, and the same command goes on from there",
                 err=True,
             )
-            raise
+            raise click.exceptions.Exit(130) from None
 
 
 def _people(run: Run) -> dict[str, list[str]]:

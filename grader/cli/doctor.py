@@ -18,7 +18,8 @@ from grader.errors import GradeError, WireProblem
 from grader.process import Deadline
 from grader.records.evidence import confinement_level
 from grader.sandbox import cache
-from grader.sandbox.host import DEVICES, Allowance, fork_is_safe, open_host
+from grader.sandbox.host import fork_is_safe, open_host
+from grader.sandbox.launching import DEVICES, Allowance
 
 ALLOWANCE = Allowance(20, Limits().memory_mib << 20, 1 << 20, Limits().scratch_mib << 20)
 
@@ -46,7 +47,7 @@ def _try_child(found: courses.Course) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the first frames of a real confined child, and what it printed."""
     host = open_host(early.forbidden(found), None)
     frames: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+    with tempfile.TemporaryDirectory(prefix="run-", dir=host.room) as folder:
         try:
             child = host.start("learner", folder, ALLOWANCE)
             deadline = Deadline(60)

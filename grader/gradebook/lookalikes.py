@@ -21,8 +21,8 @@ from typing import Any, Literal
 from grader import wire
 from grader.errors import Undecided, WireProblem
 from grader.process import Child, Deadline
-from grader.sandbox import WORKDIR_PREFIX
-from grader.sandbox.host import Allowance, Host
+from grader.sandbox.host import Host
+from grader.sandbox.launching import Allowance
 
 # More than any solution written by hand has; a notebook's data is no program.
 MOST_SOURCE_BYTES = 256 * 1024
@@ -137,7 +137,7 @@ class Outliner:
         self._host, self._file_s = host, file_s
         self._child: Child | None = None
         self._asked = 0
-        self._workdir = tempfile.TemporaryDirectory(prefix=WORKDIR_PREFIX)
+        self._workdir = tempfile.TemporaryDirectory(prefix="run-", dir=host.room)
 
     def close(self) -> None:
         """End the process that is left."""

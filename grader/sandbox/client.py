@@ -27,7 +27,8 @@ from grader.records.evidence import (
 from grader.records.submission import Submission
 from grader.sandbox import fault_dump, outcomes
 from grader.sandbox.frames import read_claim, read_program
-from grader.sandbox.host import Allowance, Host
+from grader.sandbox.host import Host
+from grader.sandbox.launching import Allowance
 
 RELAUNCHES = 4
 _SETTING = re.compile(

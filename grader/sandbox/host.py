@@ -11,81 +11,34 @@ import io
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, cast
+from dataclasses import asdict
+from typing import Any, BinaryIO, Protocol, cast
 
-from grader.errors import EnvironmentProblem, Undecided
+from grader.errors import Undecided
 from grader.process import Child, Exit, start
-
-# Older OpenBLAS builds compute wrong results on some processors without these two.
-INHERITED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP")
-DEVICES = 4
-_ROOT = str(Path(__file__).resolve().parents[2])
-_BOOT = (
-    "import sys,json;c=json.loads(sys.argv[1]);sys.path[:]=c['path'];sys.prefix=c['prefix'];"
-    "from grader.sandbox import server;{call}"
+from grader.sandbox.launching import (
+    Allowance,
+    command,
+    environment,
+    private_folder,
+    tail_file,
 )
 
 
-def environment(cache: str | None, *, fill: bool = False) -> dict[str, str]:
-    """Return the whole environment of every child, built from nothing.
-
-    Args:
-        cache: folder of compiled programs, None for none.
-        fill: whether children write to it; only trusted code may run with this.
-
-    The flags make XLA end a collective that not every device reaches within seconds. NPROC gives
-    its thread pool room: with two threads JAX 0.10 can deadlock in a rendezvous.
-    """
-    built = {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_NUM_CPU_DEVICES": str(DEVICES),
-        "XLA_FLAGS": "--xla_cpu_collective_call_warn_stuck_timeout_seconds=2"
-        " --xla_cpu_collective_call_terminate_timeout_seconds=4",
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "NPROC": "8",
-        "MALLOC_ARENA_MAX": "2",
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUTF8": "1",
-        "LANG": "C.UTF-8",
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-    }
-    built.update({name: os.environ[name] for name in INHERITED if name in os.environ})
-    if cache:
-        # Otherwise a child may read the cache and never write it.
-        built["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0" if fill else "1000000000"
-        built["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
-        built["JAX_PERSISTENT_CACHE_ENABLE_XLA_CACHES"] = "none"
-    else:
-        built["JAX_ENABLE_COMPILATION_CACHE"] = "false"
-    return built
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """What one child may use: CPU seconds, and bytes of memory, of output, and of its scratch.
-
-    With `only_full` the child runs nothing where a required layer of confinement is missing.
-    """
-
-    cpu_s: int
-    memory_bytes: int
-    output_bytes: int
-    scratch_bytes: int = 0
-    only_full: bool = False
-
-
 class Host(Protocol):
-    """Whatever starts children: a fork server, spawned processes, or a fake in a test."""
+    """Whatever starts children: a fork server, spawned processes, or a fake in a test.
+
+    `room` is a private folder for the children's working directories; it goes with the host.
+    """
+
+    room: str
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Return a new child that runs `entry` ("learner" or "replay") in `workdir`."""
@@ -110,20 +63,6 @@ def open_host(forbidden: Sequence[str], cache: str | None, *, many: bool = False
     if fork_is_safe():
         return ForkServer(forbidden, cache, many=many)
     return SpawnHost(cache, forbidden=forbidden)
-
-
-def _python_path() -> list[str]:
-    # The empty entry and the script's folder would let a learner's jax.py shadow the real one.
-    here = {"", os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0] or "."))}
-    kept = [path for path in sys.path if path not in here or path == _ROOT]
-    return kept if _ROOT in kept else [_ROOT, *kept]
-
-
-def _command(call: str, config: dict[str, Any]) -> list[str]:
-    program = _BOOT.format(call=call)
-    text = json.dumps({"path": _python_path(), "prefix": sys.prefix, **config})
-    # Without `site`: the path is given, and whatever .pth files would run is not wanted.
-    return [sys.executable, "-S", "-s", "-P", "-c", program, text]
 
 
 class _Forked:
@@ -157,10 +96,19 @@ class ForkServer:
     def __init__(self, forbidden: Sequence[str], cache: str | None, *, many: bool = False) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        call = f"{self.before}server.main({theirs.fileno()},c['forbidden'],c['cache'],c['many'])"
-        self._errors = _tail_file()
+        names = ("fd", "forbidden", "cache", "many", "room")
+        call = f"{self.before}server.main({','.join(f'c[{name!r}]' for name in names)})"
+        self._errors = tail_file()
+        self.room = private_folder()
+        config = {
+            "fd": theirs.fileno(),
+            "forbidden": list(forbidden),
+            "cache": cache,
+            "many": many,
+            "room": self.room,
+        }
         self._process = subprocess.Popen(
-            _command(call, {"forbidden": list(forbidden), "cache": cache, "many": many}),
+            command(call, config),
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
@@ -173,7 +121,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._handles: dict[int, _Forked] = {}
         self._ids = itertools.count()
-        self._closed = False
+        self._gone = False
         start(threading.Thread(target=self._listen, daemon=True))
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
@@ -228,7 +176,7 @@ class ForkServer:
 
     def alive(self) -> bool:
         """Return whether the server still runs."""
-        return self._process.poll() is None
+        return not self._gone and self._process.poll() is None
 
     def last_words(self) -> str:
         """Return the end of what the server printed, for a report."""
@@ -240,7 +188,7 @@ class ForkServer:
 
     def close(self) -> None:
         """End the server; its children end with it."""
-        self._closed = True
+        self._gone = True
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         try:
@@ -250,6 +198,8 @@ class ForkServer:
             self._process.wait()
         self._control.close()
         self._errors.close()
+        # The server has done so already, unless it was ended itself.
+        shutil.rmtree(self.room, ignore_errors=True)
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -263,6 +213,7 @@ class ForkServer:
                         message["code"], message["signal"], message["cpu_s"], message["peak_bytes"]
                     )
                     handle.ended.set()
+        self._gone = True
         for handle in list(self._handles.values()):
             handle.ended.set()
 
@@ -309,6 +260,7 @@ class SpawnHost:
         self._cache = cache
         self._forbidden = None if forbidden is None else list(forbidden)
         self._children: list[_Spawned] = []
+        self.room = private_folder()
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Start a process; see `Host.start`."""
@@ -320,7 +272,7 @@ class SpawnHost:
             "cache": self._cache_of(entry),
         }
         process = subprocess.Popen(
-            _command("server.main_spawned(c)", config),
+            command("server.main_spawned(c)", config),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -362,24 +314,8 @@ class SpawnHost:
         for child in self._children:
             child.kill()
             child.wait(5.0)
+        shutil.rmtree(self.room, ignore_errors=True)
 
 
 def _open(fd: int, mode: str, buffering: int) -> BinaryIO:
     return cast(BinaryIO, open(fd, mode, buffering))
-
-
-def _tail_file() -> IO[bytes]:
-    import tempfile
-
-    try:
-        return tempfile.TemporaryFile()
-    except OSError as error:
-        raise no_temporary_folder(error) from error
-
-
-def no_temporary_folder(error: OSError) -> EnvironmentProblem:
-    """Return the problem of a machine without a place for temporary files."""
-    return EnvironmentProblem(
-        f"no temporary file can be made: {error.strerror}",
-        next_step="make room, or set TMPDIR to a folder that can be written",
-    )

@@ -18,7 +18,6 @@ import sys
 import tempfile
 from typing import Any
 
-from grader.sandbox import WORKDIR_PREFIX
 from grader.sandbox import confine as walls
 from grader.sandbox.landlock import libc
 from grader.sandbox.paths import readable_paths
@@ -38,13 +37,13 @@ class Server:
     """Requests in, forks out; it alone reaps its children."""
 
     def __init__(
-        self, control: socket.socket, readable: tuple[str, ...], cache: str | None
+        self, control: socket.socket, readable: tuple[str, ...], cache: str | None, room: str
     ) -> None:
         self._control = control
         self._readable = readable
         self._cache = cache
         self._children: dict[int, tuple[int, int]] = {}
-        self._workdirs: set[str] = set()
+        self._room = room
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
 
@@ -81,7 +80,6 @@ class Server:
             raise SystemExit(f"the fork server has {threads} threads")
         # Here and not in the child, which may not read the grader's own files.
         importlib.import_module(ENTRIES[request["entry"]])
-        self._workdirs.add(request["workdir"])
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -123,11 +121,9 @@ class Server:
             self._leave()
 
     def _leave(self) -> None:
-        """End every child and this process, with what a coordinator left that was ended itself."""
+        """End every child, remove the room, which the coordinator may no longer do, and end."""
         self._end_all()
-        for workdir in self._workdirs:
-            if os.path.basename(workdir).startswith(WORKDIR_PREFIX):
-                shutil.rmtree(workdir, ignore_errors=True)
+        shutil.rmtree(self._room, ignore_errors=True)
         # Leaving the ordinary way would tear down all that JAX has set up.
         os._exit(0)
 
@@ -268,7 +264,7 @@ def _load_ahead() -> None:
             importlib.import_module(name)
 
 
-def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool) -> None:
+def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool, room: str) -> None:
     """Import what the children need, then serve requests on `control_fd`.
 
     Args:
@@ -276,6 +272,7 @@ def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool) -
         forbidden: folders that no child may read.
         cache: folder of compiled programs that every child may read, None for none.
         many: whether to load at once what children would each load on first use.
+        room: folder of the children's working directories, to be removed at the end.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _seal()
@@ -293,7 +290,7 @@ def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool) -
     gc.enable()
     control = socket.socket(fileno=control_fd)
     readable = readable_paths(forbidden)
-    Server(control, readable, cache).run()
+    Server(control, readable, cache, room).run()
 
 
 def main_spawned(config: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from grader.records import evidence
 from grader.records.submission import Submission
 from grader.replay.client import Replayer
 from grader.sandbox.client import Learner
-from grader.sandbox.host import Allowance
+from grader.sandbox.launching import Allowance
 from tests.fuzz import canned, mutations
 from tests.fuzz.test_frames import ARRAY, SHARDS
 

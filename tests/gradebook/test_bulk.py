@@ -185,7 +185,6 @@ def test_no_name_is_in_what_can_be_shown(tmp_path: Path) -> None:
     assert not {word for word in words if word.casefold() in made.decode().casefold()}
 
 
-@pytest.mark.xfail(strict=True, reason="another's name is replaced in the sheet's own order only")
 def test_another_learners_name_is_hidden_in_either_order(tmp_path: Path) -> None:
     talks = "raise ValueError('copied from Jane Doe')\n"
     classes.canvas_zip(tmp_path, handing_in(broken(1), talks))

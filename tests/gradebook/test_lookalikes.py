@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -26,7 +27,8 @@ from grader.gradebook.lookalikes import (
     lookalikes,
 )
 from grader.process import Child, Exit
-from grader.sandbox.host import Allowance, SpawnHost
+from grader.sandbox.host import SpawnHost
+from grader.sandbox.launching import Allowance
 from grader.sandbox.outline import outline
 from tests.command import EXERCISE, ROOT, SOLUTIONS, run
 
@@ -285,6 +287,8 @@ class Handle:
 
 class Fragile:
     """A host whose children crash, hang or lie where the source says so."""
+
+    room = tempfile.gettempdir()
 
     def __init__(self, program: str = _CHILD) -> None:
         self._program = program

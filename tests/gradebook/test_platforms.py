@@ -86,7 +86,6 @@ def test_canvas(tmp_path: Path) -> None:
         assert new[column] == wanted.get(old[0], old[column]), old[0]
 
 
-@pytest.mark.xfail(strict=True, reason="the zip's own name gets into the names of its members")
 def test_canvas_feedback(tmp_path: Path) -> None:
     classes.canvas_zip(tmp_path, handing_in(*map(broken, range(3))), late=[2])
     assert grade(tmp_path, "submissions.zip").code == 0
@@ -96,7 +95,7 @@ def test_canvas_feedback(tmp_path: Path) -> None:
         "oneilbob_LATE_1002_50020_receipt-distributed-03.html",
         "šťastnázoë_1003_50030_receipt-distributed-03.html",
     ]
-    assert all(raw.startswith(b"<!DOCTYPE html>") for raw in comments.values())
+    assert all(raw.lower().startswith(b"<!doctype html>") for raw in comments.values())
 
 
 def moodle_sheet(path: Path) -> Path:

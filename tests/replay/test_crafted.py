@@ -13,7 +13,8 @@ from grader.catalog.models import Argument, Exercise, Program
 from grader.records import evidence
 from grader.records.observation import Observation
 from grader.replay.client import Replayer
-from grader.sandbox.host import Allowance, Host, open_host
+from grader.sandbox.host import Host, open_host
+from grader.sandbox.launching import Allowance
 from tests.replay import jax_process
 
 INPUT = np.arange(8, dtype="float32")

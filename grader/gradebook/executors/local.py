@@ -19,6 +19,7 @@ from grader.process import start
 from grader.receipt.render import to_json
 from grader.sandbox.host import Host
 
+CLOSE_S = 5.0
 OpenHost = Callable[[], Host]
 
 
@@ -41,6 +42,7 @@ class Local:
         self._lock = threading.Lock()
         self._host: Host | None = None
         self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Result]:
         """Give results as they come; see `Executor.run`.
@@ -63,11 +65,11 @@ class Local:
             finally:
                 done.put(None)
 
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._jobs)]
-        for thread in threads:
+        self._threads = [threading.Thread(target=work, daemon=True) for _ in range(self._jobs)]
+        for thread in self._threads:
             start(thread)
         try:
-            left = len(threads)
+            left = len(self._threads)
             while left:
                 item = done.get()
                 if isinstance(item, BaseException):
@@ -80,16 +82,20 @@ class Local:
             self._stop.set()
 
     def close(self) -> None:
-        """End the server and with it every child."""
+        """End the server and with it every child, and wait until no thread needs it."""
         self._stop.set()
         with self._lock:
             host, self._host = self._host, None
         if host is not None:
             host.close()
+        for thread in self._threads:
+            thread.join(CLOSE_S)
 
     def _one(self, task: Task) -> Result:
-        problem: Undecided | None = None
+        problem = Undecided("the grader was told to end")
         for _ in range(2):
+            if self._stop.is_set():
+                break
             host = self._take_host()
             try:
                 return self._grade(task, host)
@@ -98,7 +104,6 @@ class Local:
             except Undecided as error:
                 problem = error
                 self._drop_if_dead(host)
-        assert problem is not None
         return Result(task.key, problem=problem.what, next_step=problem.next_step)
 
     def _grade(self, task: Task, host: Host) -> Result:

@@ -62,7 +62,7 @@ def _prefix(row: Row) -> str | None:
     """Return what the receipt's name begins with, None where Canvas has no attachment for it."""
     user, attachment = row.person.ids.get("canvas_user", ""), row.ids.get("canvas_attachment", "")
     # A file out of a learner's own zip lies below the name that Canvas gave.
-    for base in row.shown.replace("\\", "/").split("/"):
+    for base in re.split(r"[/\\]|: ", row.shown):
         found = _ANONYMOUS.fullmatch(base) or _DOWNLOADED.fullmatch(base)
         if found and found["attachment"] == (attachment or found["attachment"]):
             return base[: found.start("name")].lstrip(".")

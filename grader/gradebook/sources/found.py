@@ -93,9 +93,14 @@ def is_source(path: str) -> bool:
 
 def is_aside(path: str) -> bool:
     """Return whether it is a test, a package's file or hidden: seldom what is handed in."""
-    *folders, name = path.lower().split("/")
-    hidden = any(one.startswith(".") or one in _ASIDE_FOLDERS for one in folders)
-    return hidden or name in _ASIDE_NAMES or _ASIDE_NAME.fullmatch(name) is not None
+    name = path.lower().rpartition("/")[2]
+    return lies_aside(path) or name in _ASIDE_NAMES or _ASIDE_NAME.fullmatch(name) is not None
+
+
+def lies_aside(path: str) -> bool:
+    """Return whether it is in a folder for something else: tests, documents, what is hidden."""
+    folders = path.lower().split("/")[:-1]
+    return any(one.startswith(".") or one in _ASIDE_FOLDERS for one in folders)
 
 
 def listed(entries: Iterable[Entry | str]) -> str:
@@ -114,7 +119,8 @@ def sources(tree: Tree) -> list[Entry]:
     inside = tuple(f"{one}/" for one in tree.repositories if one)
     first = [one for one in every if not is_aside(one.path) and not one.path.startswith(inside)]
     second = [one for one in every if not is_aside(one.path)]
-    return first or second or every
+    # The tests that came with a template are nobody's hand-in, also where nothing else is there.
+    return first or second or [one for one in every if not lies_aside(one.path)]
 
 
 def best(entries: Sequence[Entry], wanted: Wanted) -> list[Entry]:

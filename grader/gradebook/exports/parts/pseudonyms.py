@@ -126,6 +126,16 @@ def _ending(name: str) -> str:
     return found[0] if found else ""
 
 
+def _orders(name: str) -> set[str]:
+    """Return a name as it stands and in the other usual order: `Doe, Jane` and `Jane Doe`."""
+    last, comma, first = (part.strip() for part in name.partition(","))
+    if comma:
+        return {name, f"{first} {last}", f"{last} {first}"}
+    words = name.split()
+    turned = {f"{words[-1]}, {' '.join(words[:-1])}"} if len(words) > 1 else set()
+    return {name, *turned}
+
+
 class _Others:
     """Replaces whole names and addresses of anybody in the class, which a learner may have printed.
 
@@ -135,7 +145,7 @@ class _Others:
     def __init__(self, people: Mapping[str, Person]) -> None:
         self._by_word: dict[str, list[tuple[str, str]]] = {}
         for pseudonym, person in people.items():
-            for whole in (person.name, person.email):
+            for whole in (*_orders(person.name), person.email):
                 word = _WORD.search(whole)
                 if word and word.start() == 0 and len(whole) > _SHORTEST:
                     known = self._by_word.setdefault(word[0].casefold(), [])
