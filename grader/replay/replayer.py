@@ -20,6 +20,11 @@ from grader.records.observation import Collective
 from grader.replay import hlo, requested
 
 SAMPLES = 7
+QUICKLY = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 WIDE = ("float64", "int64", "uint64", "complex128")
 
 
@@ -67,7 +72,7 @@ class Replayer:
             for a, s in zip(arguments, shardings, strict=True)
         ]
         with jax.enable_x64(wide):
-            compiled = jax.jit(exported.call).lower(*specs).compile()
+            compiled = _compile(jax.jit(exported.call).lower(*specs))
         self._loaded[name] = _Loaded(compiled, shardings, wide)
         found, unknown = _compiled_collectives(compiled, exported.nr_devices)
         return {
@@ -117,6 +122,17 @@ def admitted(blob: bytes) -> tuple[Any, requested.Asked]:
     """
     exported = _deserialize(blob)
     return exported, _asked(exported)
+
+
+def _compile(lowered: Any) -> Any:
+    """Compile for a short compilation: each program runs a few times on a few numbers.
+
+    What is decided from the module (partitioning, collectives) comes before what is left out here.
+    """
+    try:
+        return lowered.compile(compiler_options=QUICKLY)
+    except Exception:  # noqa: BLE001 - a version without these options, or a program of no use
+        return lowered.compile()
 
 
 def _deserialize(blob: bytes) -> Any:
