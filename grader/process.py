@@ -8,6 +8,7 @@ same on Windows, where pipes cannot be polled.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import threading
@@ -38,10 +39,24 @@ def exhausted(output: str) -> bool:
     return any(words in output[-4000:] for words in _EXHAUSTED)
 
 
+@functools.cache
+def _cores() -> float:
+    """Return how many cores this process may use, less where its control group has a quota.
+
+    Format of `cpu.max` (quota and period in µs, or `max`): kernel's Documentation/cgroup-v2.
+    """
+    cores = float(len(os.sched_getaffinity(0)))
+    with contextlib.suppress(OSError, ValueError):
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        cores = min(cores, int(quota) / int(period))
+    return max(cores, 0.1)
+
+
 def crowding() -> float:
     """Return how many runnable threads there are for each core of ours, at least 1."""
     try:
-        cores = len(os.sched_getaffinity(0))
+        cores = _cores()
         with open("/proc/loadavg", encoding="ascii") as file:
             runnable = float(file.read().split()[3].partition("/")[0])
     except (OSError, AttributeError, ValueError, IndexError):

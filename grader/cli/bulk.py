@@ -65,6 +65,7 @@ class Run:
     plan: Plan
     render: settle.Render
     show: Display = field(default_factory=Silent)
+    undecided: set[str] = field(default_factory=set)
 
 
 def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
@@ -78,18 +79,21 @@ def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
     root = results.folder(Path(order.out), exercise)
     with Ledger(root / results.LEDGER) as ledger:
         run = prepare(entry, root, ledger, order)
-        ledger.set_class(run.collected, {at: key.text() for at, key in run.plan.keys.items()})
+        keys = {at: key.text() for at, key in run.plan.keys.items()}
+        gone = ledger.set_class(run.collected, keys, rest=order.again)
         ledger.note_about({"exercise": exercise, "course": str(found.root)})
         with display(len(run.plan.pending), order.quiet) as run.show:
             _say_plan(run)
+            if gone:
+                names = ", ".join(gone)
+                run.show.say(f"  no longer here, their attempts stay in the ledger: {names}")
             people = _people(run)
             grade_only(run, order, lambda done: _keep(run, done, people), ledger)
             times = Times(now(), round(time.monotonic() - STARTED, 1))
             book = settle.finish(
                 root, ledger, entry, run.render, anonymous=order.anonymous, times=times
             )
-    _say_end(run, book)
-    return 5 if any(row.status == "undecided" for row in book.rows) else 0
+    return _say_end(run, book)
 
 
 def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
@@ -136,6 +140,7 @@ def _keep(run: Run, done: Done, people: Mapping[str, Sequence[str]]) -> None:
     """Write the receipts of everybody whom a result counts for, while others are still graded."""
     run.show.advance(done)
     if done.receipt is None or done.receipt.verdict == "undecided":
+        run.undecided.update(people.get(done.key, ()))
         return
     for person in people.get(done.key, ()):
         row = standing_row(run.ledger, person)
@@ -199,14 +204,18 @@ def _say_plan(run: Run) -> None:
         run.show.say(f"  {counts['ignored']} files ignored; report.html names them")
 
 
-def _say_end(run: Run, book: Gradebook) -> None:
+def _say_end(run: Run, book: Gradebook) -> int:
+    """Say what came of it; returns the exit code: 5 where somebody has no verdict of this run."""
     graded = [row for row in book.rows if row.receipt is not None]
     passed = sum(row.receipt.verdict == "passed" for row in graded if row.receipt)
     missing = sum(row.status == "missing" for row in book.rows)
-    undecided = sum(row.status == "undecided" for row in book.rows)
+    undecided = run.undecided | {row.person.key for row in book.rows if row.status == "undecided"}
+    unclear = sum(note.kind == "ambiguous" for note in run.collected.notes)
     words = [f"{passed} of {len(graded)} passed"]
     words += [f"{missing} handed in nothing"] if missing else []
-    words += [f"{undecided} undecided: run the same command again"] if undecided else []
+    words += [f"{len(undecided)} undecided: run the same command again"] if undecided else []
+    words += [f"{unclear} ambiguous and not graded"] if unclear else []
     click.echo(f"{', '.join(words)}\n\nresults  {run.root}")
     for name in ("report.html", "gradebook.csv", "summary.json"):
         click.echo(f"         {run.root / name}")
+    return 5 if undecided or unclear else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 import click
@@ -80,6 +81,8 @@ def _again(found: Opened, row: Row, attempt: Attempt | None) -> str:
     """Return the command that makes this grade again, from a folder that has the file."""
     assert row.receipt is not None
     seed = f" --seed {attempt.seed.hex()}" if attempt and attempt.seed else ""
-    file = shlex.quote(row.receipt.submission.name)
+    # Where the file still lies there; one out of an archive has to be taken out first.
+    here = row.shown and os.path.isfile(row.shown)
+    file = shlex.quote(row.shown if here else row.receipt.submission.name)
     course = shlex.quote(str(found.entry.course.root))
     return visible_line(f"grade {found.entry.exercise.id} {file} --course {course}{seed}")

@@ -134,7 +134,7 @@ class Ledger:
     def _set_up(self) -> None:
         self._db.execute("PRAGMA journal_mode=WAL")
         # A finished attempt survives the end of this process; WAL keeps the file whole besides.
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("PRAGMA synchronous=FULL")
         # Looked at before anything is made in it: it may be another version's.
         if self._rows("SELECT 1 FROM sqlite_master WHERE name = 'about'"):
             self._check_schema()
@@ -249,13 +249,17 @@ class Ledger:
 
     # --------------------------------------------------------------------------------- the class
 
-    def set_class(self, collected: Collected, keys: Mapping[int, str]) -> None:
-        """Keep who is in the class and what each handed in, in place of what was there.
+    def set_class(
+        self, collected: Collected, keys: Mapping[int, str], *, rest: bool = False
+    ) -> list[str]:
+        """Keep who is in the class and what each handed in; returns who was there and is no longer.
 
         Args:
             collected: the source.
             keys: by position in `collected.hand_ins`, the key that each is graded under.
+            rest: whether everybody who is not in the source stays as they were.
         """
+        before = {member.person.key for member in self.members()}
         members = {p.key: p for p in collected.people}
         handed: dict[str, list[tuple[str, str]]] = {}
         for position, hand_in in enumerate(collected.hand_ins):
@@ -263,9 +267,12 @@ class Ledger:
                 members.setdefault(person.key, person)
                 facts = json.dumps(_facts(hand_in), sort_keys=True)
                 handed.setdefault(person.key, []).append((keys[position], facts))
+        gone = sorted(before - members.keys())
         with self._write() as db:
-            for table in ("members", "handed_in", "notes"):
-                db.execute(f"DELETE FROM {table}")
+            db.execute("DELETE FROM notes")
+            for table in ("members", "handed_in"):
+                replaced = [(key,) for key in (members if rest else {*before, *members})]
+                db.executemany(f"DELETE FROM {table} WHERE person = ?", replaced)
             db.executemany(
                 "INSERT INTO members VALUES (?, ?)",
                 [(key, json.dumps(asdict(person))) for key, person in members.items()],
@@ -283,6 +290,7 @@ class Ledger:
                 [(i, n.kind, n.who, n.text) for i, n in enumerate(collected.notes)],
             )
             db.execute("INSERT OR REPLACE INTO about VALUES ('layout', ?)", (collected.layout,))
+        return [] if rest else gone
 
     def member(self, person: str) -> Member | None:
         """Return one learner by key, None where there is no such one."""

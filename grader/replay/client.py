@@ -147,6 +147,8 @@ class Replayer:
         except TimeoutError:
             child.kill()
             child.finish()
+            if not started and not self.observations:
+                return _lost(seen, "undecided", "the clean room did not start in time"), False
             return _lost(seen, "wall_limit", ""), False
         except (WireProblem, *wire.MALFORMED) as problem:
             child.kill()
@@ -168,7 +170,12 @@ class Replayer:
                     self.observations[name] = _take(self.observations[name], frame)
         except (TimeoutError, WireProblem, *wire.MALFORMED):
             child.kill()
-        child.finish()
+            child.finish()
+        else:
+            ended, text = child.finish(), child.output.result().text
+            told = _ended(self.observations[name], ended, text, True, self._cpu_s)
+            if told.fate == "undecided":
+                self.observations[name] = told
         self._child = None
         return False
 

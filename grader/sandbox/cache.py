@@ -19,6 +19,8 @@ from pathlib import Path
 
 WORKS, NEVER_HITS = "works", "never hits"
 _MARK = "state"
+# Of what is kept: programs compiled otherwise are not found again.
+FORM = "2"
 
 
 def home() -> Path:
@@ -38,7 +40,7 @@ def folder(warm: Path) -> Path | None:
         return None
     if not sources:
         return None
-    facts = "\n".join([sys.version, *_jax_versions(), platform.machine(), _processor()])
+    facts = "\n".join([FORM, sys.version, *_jax_versions(), platform.machine(), _processor()])
     digest = hashlib.sha256(facts.encode())
     for source in sources:
         digest.update(hashlib.sha256(source).digest())

@@ -124,7 +124,7 @@ class Learner:
         child = self._first or self._launch()
         first, ended = self._run(child, None, (), {}, on_program)
         if _ended_from_outside(first, ended, child, self._exercise.limits.cpu_s):
-            # A machine short of memory does that, and so may a module to itself: tried once more.
+            # A machine short of memory does that; a module cannot. Tried once more.
             known = dict(first.programs)
             child = self._launch()
             first, ended = self._run(child, None, tuple(known), known, on_program)
@@ -136,11 +136,7 @@ class Learner:
                 "the confined process did not start" + (f": {words[-1][:300]}" if words else ""),
                 next_step="`grade doctor` shows what this machine lacks",
             )
-        if ended is None and not first.done:
-            raise Undecided(
-                "the process that starts the children ended while this module ran",
-                next_step="run it again; if it stays, look what ends processes on this machine",
-            )
+        self._insist_on_an_end(first, ended, child)
         if not first.done and first.stop is None and self._is_machines_fault(first, child):
             raise Undecided(
                 "this machine gave the module's process no more threads",
@@ -184,12 +180,14 @@ class Learner:
 
     def _known(self, run: _Run) -> outcomes.Known:
         limits = self._exercise.limits
+        has_scratch = any(layer.name == "scratch" and layer.on for layer in run.layers)
         return outcomes.Known(
             source=self._submission.raw.decode("utf-8", "replace"),
             endings=run.endings[run.ran] if run.ran < len(run.endings) else (),
             wall_limit_s=limits.wall_s,
             memory_mib=limits.memory_mib,
-            scratch_mib=limits.scratch_mib,
+            # A layer that is off holds nothing, whatever the exercise would allow.
+            scratch_mib=limits.scratch_mib if has_scratch else None,
         )
 
     def _may_go_on(self, run: _Run, relaunches: int) -> bool:
@@ -204,8 +202,24 @@ class Learner:
         stop_before = first.ran if not first.named else None
         if last is not first and not last.named:
             stop_before = last.ran
-        run, _ended = self._run(self._launch(), stop_before, tuple(programs), programs, on_program)
+        child = self._launch()
+        run, ended = self._run(child, stop_before, tuple(programs), programs, on_program)
+        self._insist_on_an_end(run, ended, child)
         return run
+
+    def _insist_on_an_end(self, run: _Run, ended: Exit | None, child: Child) -> None:
+        """Raise Undecided where something else than the module or a limit ended its process."""
+        if ended is None and not run.done:
+            what = "the process that starts the children ended while this module ran"
+        elif _ended_from_outside(run, ended, child, self._exercise.limits.cpu_s):
+            what = "the module's process was ended from outside, twice"
+        else:
+            return
+        raise Undecided(
+            what,
+            next_step="look whether memory runs out or something ends processes on this machine, "
+            "then run it again",
+        )
 
     def _run(
         self,

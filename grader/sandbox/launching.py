@@ -16,7 +16,11 @@ from typing import IO, Any
 from grader.errors import EnvironmentProblem
 
 # Older OpenBLAS builds compute wrong results on some processors without these two.
-INHERITED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "SYSTEMROOT", "TEMP", "TMP")
+INHERITED = (
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+    *(("SYSTEMROOT", "TEMP", "TMP") if sys.platform == "win32" else ()),
+)
 DEVICES = 4
 _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOT = (

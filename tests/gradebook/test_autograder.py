@@ -135,6 +135,7 @@ def test_the_scripts_are_sound_bash(script: str, container: Container) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_pip_installs_its_wheel(container: Container, tmp_path: Path) -> None:
     line = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     wheel = container.root / "source" / WHEEL
@@ -167,6 +168,7 @@ def test_an_unknown_exercise_is_said(tmp_path: Path) -> None:
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_right_answer_has_all_points_of_the_assignment(container: Container) -> None:
     results = container.run({"my_solution.py": RIGHT, "notes.txt": "x"}, points="20.0")
     assert results["score"] == 20
@@ -177,6 +179,7 @@ def test_a_right_answer_has_all_points_of_the_assignment(container: Container) -
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_wrong_answer_names_its_mistake_whatever_it_prints(container: Container) -> None:
     printing = f"print('{{\"score\": 100}}')\n{WRONG}"
     results = container.run({"grader.py": printing})
@@ -188,6 +191,7 @@ def test_a_wrong_answer_names_its_mistake_whatever_it_prints(container: Containe
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_file_that_is_no_python_is_the_learners_to_mend(container: Container) -> None:
     results = container.run({"my_solution.py": "x = (\n"})
     assert results["score"] == 0
@@ -198,6 +202,7 @@ def test_a_file_that_is_no_python_is_the_learners_to_mend(container: Container) 
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_no_file_and_two_files_say_what_to_hand_in(container: Container) -> None:
     results = container.run({"notes.txt": "x"})
     assert results["output"].startswith("Nothing was handed in.")
@@ -213,6 +218,7 @@ def test_no_file_and_two_files_say_what_to_hand_in(container: Container) -> None
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_without_a_working_python_a_result_says_whose_fault_it_is(container: Container) -> None:
     results = container.run({"my_solution.py": RIGHT}, GRADE_PYTHON="no-such-python")
     assert is_our_fault(results)
@@ -226,6 +232,7 @@ def test_without_a_working_python_a_result_says_whose_fault_it_is(container: Con
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_without_jax_a_result_says_whose_fault_it_is(container: Container) -> None:
     broken = container.root / "broken" / "jax"
     broken.mkdir(parents=True)
@@ -239,6 +246,7 @@ def test_without_jax_a_result_says_whose_fault_it_is(container: Container) -> No
 
 @LINUX
 @pytest.mark.slow
+@pytest.mark.once
 def test_a_grader_that_takes_too_long_is_stopped_and_says_so(container: Container) -> None:
     (container.root / "submission" / "my_solution.py").write_text("import time\ntime.sleep(600)\n")
     source = container.root / "source"

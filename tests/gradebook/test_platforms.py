@@ -27,7 +27,7 @@ from tests.gradebook.bulk import (
 )
 from tests.gradebook.classes import BOB, CLASS, JANE, WEI, ZOE
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.once]
 CHECKS = (
     "values", "shard_shapes", "collectives", "momentum", "permutation", "label_reversal",
     "byte_budget",

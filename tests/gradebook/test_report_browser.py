@@ -40,6 +40,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 PATIENCE_S = 60.0
 
 pytestmark = [
+    pytest.mark.once,
     pytest.mark.skipif(not BROWSER, reason="no Chromium is installed"),
     pytest.mark.skipif(sys.platform == "win32", reason="the pipe is handed over by descriptor"),
 ]

@@ -21,6 +21,7 @@ from tests.gradebook.bulk import FULL, PARTIAL, broken, canonical, course_with, 
 from tests.hostile.stage import Ended, Running, Stage
 
 pytestmark = [
+    pytest.mark.once,
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and a fork server"),
 ]

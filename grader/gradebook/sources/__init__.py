@@ -9,6 +9,7 @@ import hashlib
 import importlib
 import os
 import pkgutil
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -118,7 +119,7 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
             notes.append(Note("duplicate", shown(text), "named twice, read once"))
         given.setdefault(real, path)
     trees: list[Tree] = []
-    pieces: dict[Path, tuple[list[Tree], list[Entry]]] = {}
+    pieces: Pieces = {}
     for path in given.values():
         tree = of_path(path)
         folders, files = pieces.setdefault(path.absolute().parent, ([], []))
@@ -128,12 +129,30 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
             trees.append(tree)
         else:
             folders.append(tree)
-    for parent, (folders, files) in pieces.items():
+    for parent, (folders, files) in _by_folders(pieces).items():
         if len(folders) == 1 and not files:
             trees += folders
         elif folders or files:
             trees.append(together(folders, files, parent.name, shown(str(parent))))
     return trees, notes
+
+
+Pieces = dict[Path, tuple[list[Tree], list[Entry]]]
+
+
+def _by_folders(pieces: Pieces) -> Pieces:
+    """Return the pieces with files of one name, each named in a folder of its own, in that folder.
+
+    `jane/s.py bob/s.py`, as a shell writes `*/s.py` out, are two learners' files.
+    """
+    lone = {at: files for at, (folders, files) in pieces.items() if files and not folders}
+    names = Counter(name for files in lone.values() for name in {one.name for one in files})
+    alike = [at for at, files in lone.items() if any(names[one.name] > 1 for one in files)]
+    regrouped = {at: piece for at, piece in pieces.items() if at not in alike}
+    for at in alike:
+        folders, _ = regrouped.setdefault(at.parent, ([], []))
+        folders.append(together([], lone[at], at.name, shown(str(at))))
+    return regrouped
 
 
 def _real(text: str) -> str:

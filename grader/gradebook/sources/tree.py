@@ -9,12 +9,14 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
 from grader.errors import UsageProblem
+from grader.gradebook import results
 from grader.gradebook.archive import Entry, is_junk, is_zip, members, shown
 from grader.records.gradebook import Note
 
@@ -183,6 +185,9 @@ class _Walk:
             environment = os.path.exists(os.path.join(found.path, "pyvenv.cfg"))
             if environment or path[-1].startswith(".") or is_junk(f"{path[-1]}/"):
                 return
+            if _is_ours(found.path):
+                self.notes.append(Note("ignored", self.said(path), "results of an earlier grade"))
+                return
             if len(path) > _MOST_DEPTH:
                 self.refuse(path, "this folder lies too deep")
             else:
@@ -217,6 +222,15 @@ class _Walk:
     def refuse(self, path: tuple[str, ...], why: str) -> None:
         """Note what is not read."""
         self.notes.append(Note("refused", self.said(path), why))
+
+
+def _is_ours(place: str) -> bool:
+    """Return whether a folder holds what a grade wrote: results or receipts of some exercise."""
+    marks = (results.LEDGER, ".index.json")
+    with suppress(OSError), os.scandir(place) as found:
+        folders = [place, *(one.path for one in found if one.is_dir(follow_symlinks=False))]
+        return any(os.path.isfile(os.path.join(at, mark)) for at in folders for mark in marks)
+    return False
 
 
 def _entry(path: str, place: str, known: os.stat_result, where: str) -> Entry:
