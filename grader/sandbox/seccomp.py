@@ -1,8 +1,8 @@
 """Limit the calling thread to the system calls that JAX on CPU needs, with a BPF allow-list.
 
 A refused call answers EPERM, which Python shows as PermissionError. It must never allow a call by
-default, never let one reach another process, and never let one change a file in a way that Landlock
-does not decide about.
+default, never let one reach another process, never let one change a file in a way that Landlock
+does not decide about, and never let a child end itself by SIGKILL: such an end comes from outside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _STEP_BYTES: Final = 8
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _OWN_PID: Final = -1  # stands for the child's pid until install() knows it
 
-# Which architecture name the kernel reports, and its number for each call we speak of.
+# Which architecture name the kernel reports, and its number for each call we speak of. No POSIX
+# timer is among them: it may be told to send SIGKILL, in memory, out of a filter's sight.
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBERS = {
     "x86_64": """
@@ -44,12 +45,10 @@ rt_sigqueueinfo=129 rt_sigsuspend=130 sigaltstack=131 statfs=137 fstatfs=138 get
 sched_getparam=143 sched_getscheduler=145 sched_get_priority_max=146 sched_get_priority_min=147
 sched_rr_get_interval=148 prctl=157 arch_prctl=158 gettid=186 time=201 futex=202
 sched_setaffinity=203 sched_getaffinity=204 getdents64=217 set_tid_address=218 restart_syscall=219
-fadvise64=221 timer_create=222 timer_settime=223 timer_gettime=224 timer_getoverrun=225
-timer_delete=226 clock_gettime=228 clock_getres=229 clock_nanosleep=230 exit_group=231
-epoll_wait=232 epoll_ctl=233 tgkill=234 waitid=247 openat=257 newfstatat=262 readlinkat=267
-faccessat=269 pselect6=270 ppoll=271 set_robust_list=273 epoll_pwait=281 timerfd_create=283
-timerfd_settime=286 timerfd_gettime=287 eventfd2=290 epoll_create1=291 dup3=292 pipe2=293
-preadv=295 pwritev=296 rt_tgsigqueueinfo=297 prlimit64=302 getcpu=309 sched_getattr=315
+fadvise64=221 clock_gettime=228 clock_getres=229 clock_nanosleep=230 exit_group=231 epoll_wait=232
+epoll_ctl=233 tgkill=234 waitid=247 openat=257 newfstatat=262 readlinkat=267 faccessat=269
+pselect6=270 ppoll=271 set_robust_list=273 epoll_pwait=281 timerfd_create=283 timerfd_settime=286
+timerfd_gettime=287 eventfd2=290 epoll_create1=291 dup3=292 pipe2=293 preadv=295 pwritev=296 rt_tgsigqueueinfo=297 prlimit64=302 getcpu=309 sched_getattr=315
 getrandom=318 membarrier=324 preadv2=327 pwritev2=328 statx=332 rseq=334 clone3=435
 close_range=436 faccessat2=439 epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455
 futex_requeue=456
@@ -60,8 +59,7 @@ faccessat=48 chdir=49 fchdir=50 openat=56 close=57 pipe2=59 getdents64=61 lseek=
 readv=65 writev=66 pread64=67 pwrite64=68 preadv=69 pwritev=70 pselect6=72 ppoll=73 readlinkat=78
 newfstatat=79 fstat=80 fsync=82 fdatasync=83 timerfd_create=85 timerfd_settime=86
 timerfd_gettime=87 capget=90 exit=93 exit_group=94 waitid=95 set_tid_address=96 futex=98
-set_robust_list=99 nanosleep=101 getitimer=102 setitimer=103 timer_create=107 timer_gettime=108
-timer_getoverrun=109 timer_settime=110 timer_delete=111 clock_gettime=113 clock_getres=114
+set_robust_list=99 nanosleep=101 getitimer=102 setitimer=103 clock_gettime=113 clock_getres=114
 clock_nanosleep=115 sched_getscheduler=120 sched_getparam=121 sched_setaffinity=122
 sched_getaffinity=123 sched_yield=124 sched_get_priority_max=125 sched_get_priority_min=126
 sched_rr_get_interval=127 restart_syscall=128 kill=129 tgkill=131 sigaltstack=132
@@ -94,7 +92,8 @@ copy_file_range=285
 # Calls whose arguments decide. Everything else in the table is allowed whatever it is given.
 # fcntl leaves out F_SETOWN and F_SETSIG, with which the kernel would signal the parent for us,
 # and locks, with which a reader could stall whoever writes a cache. prctl leaves out
-# PR_SET_PDEATHSIG and PR_SET_DUMPABLE. pids are ints: the kernel drops the upper word as we do.
+# PR_SET_PDEATHSIG and PR_SET_DUMPABLE. pids and signals are ints: the kernel drops the upper word
+# as we do.
 _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
     "kill": (0, (_OWN_PID,)),
     "tgkill": (0, (_OWN_PID,)),
@@ -111,6 +110,11 @@ _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
     # No flag, RENAME_NOREPLACE, RENAME_EXCHANGE; RENAME_WHITEOUT would make a device.
     "renameat2": (4, (0, 1, 2)),
 }
+# By which argument a call names its signal, which may not be SIGKILL.
+_SIGNAL_AT = {"kill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
+_SIGKILL: Final = 9
+# Pointers that must be null: a child may read its limits and set none.
+_NULL_AT = {"prlimit64": 2}
 _OPEN_FLAGS_AT = {"open": 1, "openat": 2}
 _ACCESS_MODE, _READ_ONLY, _NEITHER, _TRUNCATE = 0o3, 0o0, 0o3, 0o1000
 _CLONE_THREAD: Final = 0x00010000
@@ -143,6 +147,16 @@ def _argument(index: int) -> Step:
 
 def _answer(value: int) -> Step:
     return (_RETURN, value, 0, 0)
+
+
+def _refuse_if(index: int, value: int) -> list[Step]:
+    return [_argument(index), (_EQUAL, value, 0, 1), _answer(_REFUSE)]
+
+
+def _refuse_unless_null(index: int) -> list[Step]:
+    lower, upper = _argument(index), (_LOAD, _ARGUMENTS_AT + 8 * index + 4, 0, 0)
+    null = [(_EQUAL, 0, 1, 0), _answer(_REFUSE)]
+    return [lower, *null, upper, *null]
 
 
 def _allow_if_one_of(index: int, values: Sequence[int]) -> list[Step]:
@@ -178,7 +192,9 @@ def _rule(name: str) -> list[Step]:
     if name in _OPEN_FLAGS_AT:
         return _open_as_declared(_OPEN_FLAGS_AT[name])
     if name in _ONE_OF:
-        return _allow_if_one_of(*_ONE_OF[name])
+        killing = _refuse_if(_SIGNAL_AT[name], _SIGKILL) if name in _SIGNAL_AT else []
+        setting = _refuse_unless_null(_NULL_AT[name]) if name in _NULL_AT else []
+        return [*killing, *setting, *_allow_if_one_of(*_ONE_OF[name])]
     return [_answer(_ALLOW)]
 
 

@@ -113,7 +113,7 @@ def test_the_command_it_names_makes_the_grade_again(tmp_path: Path) -> None:
     (line,) = [one for one in ran.stdout.splitlines() if one.startswith("again")]
     command = shlex.split(line)[1:]
     assert command[0] == "grade"
-    again = run(*command[1:], "--no-cache", cwd=tmp_path / "in")
+    again = run(*command[1:], "--no-cache", cwd=tmp_path)
     for name in ("evidence_digest", "points", "verdict", "checks"):
         assert again.graded[name] == before[name]
     assert again.graded["environment"]["seed_sha256"] == before["environment"]["seed_sha256"]

@@ -1,7 +1,7 @@
 """What a confined child must not manage, by name: each act raises OSError or tells what it got.
 
 Acts aim at the process that forked them with signal 0 and empty arguments, so that a missing
-refusal is seen and does no harm.
+refusal is seen and does no harm. Only those of `ENDS` aim at the child, which would die of it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import ctypes
 import mmap
 import os
 import resource
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +114,42 @@ def _old_gate(scene: Scene) -> None:
         raise OSError(-answer, os.strerror(-answer))
 
 
+def _killed_by_number(number: int, *threads: Callable[[], int]) -> Act:
+    """A system call of x86-64 that sends this process a SIGKILL, with the words of a signal."""
+    words = struct.pack("=iii", signal.SIGKILL, 0, -1) + bytes(116)
+
+    def act(scene: Scene) -> int:
+        whom = [os.getpid(), *(thread() for thread in threads)]
+        return libc("syscall", number, *whom, signal.SIGKILL, words)
+
+    return act
+
+
+def _killed_by_timer(scene: Scene) -> int:
+    event = bytes(8) + struct.pack("=ii", signal.SIGKILL, 0) + bytes(48)
+    made = ctypes.create_string_buffer(8)
+    return libc("syscall", 222, 1, event, made)
+
+
+def _limited(kind: int, limits: tuple[int, int]) -> Act:
+    """Set a limit of this process by its own number, and by the 0 that stands for it."""
+    return lambda scene: resource.prlimit(os.getpid(), kind, limits)
+
+
+ENDS: dict[str, Act] = {
+    "kill_itself": lambda s: os.kill(os.getpid(), signal.SIGKILL),
+    "raise_kill": lambda s: signal.raise_signal(signal.SIGKILL),
+    "kill_own_thread": lambda s: signal.pthread_kill(threading.get_ident(), signal.SIGKILL),
+    "tgkill_itself": _killed_by_number(234, threading.get_native_id),
+    "queue_kill_to_itself": _killed_by_number(129),
+    "queue_kill_to_own_thread": _killed_by_number(297, threading.get_native_id),
+    "timer_that_kills": _killed_by_timer,
+    "lower_cpu_limit": _limited(resource.RLIMIT_CPU, (1, 1)),
+    "lower_files_limit": _limited(resource.RLIMIT_NOFILE, (8, 8)),
+    "lower_soft_limit": lambda s: resource.prlimit(0, resource.RLIMIT_STACK, (1 << 20, -1)),
+    "old_setrlimit": lambda s: libc("syscall", 160, resource.RLIMIT_CORE, bytes(16)),
+}
+
 PROCESSES: dict[str, Act] = {
     "fork": _fork,
     "vfork": lambda s: subprocess.run([sys.executable, "-c", ""], check=True),
@@ -193,4 +232,4 @@ NETWORK: dict[str, Act] = {
     "socketpair": lambda s: socket.socketpair(),
 }
 
-FORBIDDEN = {**FILES, **PROCESSES, **KERNEL, **NETWORK}
+FORBIDDEN = {**FILES, **PROCESSES, **ENDS, **KERNEL, **NETWORK}

@@ -48,6 +48,12 @@ def test_clone3_is_absent_so_that_threads_fall_back(child: Confined) -> None:
 
 
 @needs_table
+@pytest.mark.parametrize("act", probes.ENDS)
+def test_no_child_kills_itself_or_changes_its_limits(child: Confined, act: str) -> None:
+    refused(child, act)
+
+
+@needs_table
 @pytest.mark.parametrize("act", probes.KERNEL)
 def test_privileged_and_rare_calls_are_refused(child: Confined, act: str) -> None:
     refused(child, act)
@@ -66,7 +72,9 @@ def test_names_in_the_file_system_stay(child: Confined, act: str) -> None:
 
 
 @needs_table
-@pytest.mark.parametrize("act", [*probes.KERNEL, *NEVER_MADE, "kill_parent", "fork", "connect"])
+@pytest.mark.parametrize(
+    "act", [*probes.KERNEL, *probes.ENDS, *NEVER_MADE, "kill_parent", "fork", "connect"]
+)
 def test_a_scratch_opens_nothing_else(with_scratch: Confined, act: str) -> None:
     refused(with_scratch, act)
 

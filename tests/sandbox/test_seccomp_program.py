@@ -42,12 +42,30 @@ OPEN = [
 ]
 OWN_ONLY = [((PID,), ALLOWED), ((PID + 1,), REFUSED), ((0,), REFUSED), ((0xFFFFFFFF,), REFUSED)]
 OWN_OR_ZERO = [((PID,), ALLOWED), ((0,), ALLOWED), ((1,), REFUSED)]
+KILL, HIGH = 9, 1 << 32
+
+
+def signalling(at: int) -> list[tuple[tuple[int, ...], int]]:
+    """What a call may be given whose signal stands at `at`: not SIGKILL, and nobody else's pid."""
+    own = (PID,) * at
+    sent = [((*own, number), ALLOWED) for number in (0, 1, 6, 10, 14, 15, 19, 64)]
+    killing = [((*own, word), REFUSED) for word in (KILL, HIGH | KILL, (5 << 32) | KILL)]
+    return [*OWN_ONLY, *sent, *killing, (((PID + 1),) * at + (KILL,), REFUSED)]
+
+
+# Reading limits is allowed, of its own; a pointer to new ones may have zeros in either half.
+LIMITS = [
+    *OWN_OR_ZERO,
+    *(((who, 7, 0, 0xDEAD0000BEEF), ALLOWED) for who in (0, PID)),
+    *(((0, 7, at, 0), REFUSED) for at in (1, 0xFFFFFFFF, HIGH, 0x7FFF00000000, 0x7FFF12345678)),
+    ((PID, 7, HIGH, 0), REFUSED),
+]
 DECIDED: dict[str, list[tuple[tuple[int, ...], int]]] = {
-    "kill": OWN_ONLY,
-    "tgkill": OWN_ONLY,
-    "rt_sigqueueinfo": OWN_ONLY,
-    "rt_tgsigqueueinfo": OWN_ONLY,
-    "prlimit64": OWN_OR_ZERO,
+    "kill": signalling(1),
+    "tgkill": signalling(2),
+    "rt_sigqueueinfo": signalling(1),
+    "rt_tgsigqueueinfo": signalling(2),
+    "prlimit64": LIMITS,
     "sched_setaffinity": OWN_OR_ZERO,
     "clone": [
         ((THREAD,), ALLOWED),
@@ -153,6 +171,12 @@ def test_only_a_scratch_may_lose_or_make_names() -> None:
         unmediated = ("chmod", "fchmod", "fchmodat", "chown", "fchown", "utimensat", "truncate")
         assert not scratch.keys() & {*unmediated, "setxattr", "fsetxattr", "flock", "symlinkat"}
         assert not scratch.keys() & {"linkat", "link", "symlink", "mknod", "mknodat", "creat"}
+
+
+@by_program
+def test_a_child_has_no_other_way_to_send_itself_a_kill(machine: str, scratch: bool) -> None:
+    others = {"tkill", "pidfd_send_signal", "timer_create", "mq_notify", "setrlimit", "seccomp"}
+    assert not seccomp.numbers(machine, scratch=scratch).keys() & others
 
 
 def test_an_architecture_without_a_table_is_an_error() -> None:

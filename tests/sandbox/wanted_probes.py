@@ -46,6 +46,15 @@ def _own_signal(scene: Scene) -> int:
     return len(caught)
 
 
+def _alarm(scene: Scene) -> list[int]:
+    caught: list[int] = []
+    signal.signal(signal.SIGALRM, lambda number, frame: caught.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    while not caught:
+        signal.pause()
+    return caught
+
+
 def _where_it_stands(scene: Scene) -> dict[str, object]:
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     signal_at_death = ctypes.c_int()
@@ -95,6 +104,8 @@ WANTED: dict[str, Act] = {
     "refused_in_thread": _refused_in_thread,
     "own_signal": _own_signal,
     "own_limits": lambda s: resource.getrlimit(resource.RLIMIT_CPU),
+    "own_limits_by_pid": lambda s: resource.prlimit(os.getpid(), resource.RLIMIT_CPU),
+    "alarm": _alarm,
     "pipe": lambda s: os.pipe(),
     "isatty": lambda s: os.isatty(0),
     "callback": lambda s: ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda n: n + 1)(4),
