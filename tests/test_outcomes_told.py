@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,12 @@ EXITS = "remove the call that exits: the grader imports the module to its end"
 REMOVE = "remove that call: the grader imports the module to its end"
 NO_NETWORK = "there is no network while grading: put what is needed into the file itself"
 ONE_PROCESS = "a solution is one process: leave out subprocess, multiprocessing and os.fork"
+NO_SIGNAL = "leave that call out: a module may signal only itself, and not with SIGKILL"
+NO_LIMIT = "leave that call out: the limits of a module stay as they are"
+NO_FILE = "a solution needs no file of this machine: put what it needs into the module itself"
+NO_MODES = "a file's mode, owner and times cannot be changed: copy with shutil.copyfile"
+NO_LINKS = "links and pipes cannot be made: leave that call out"
+WITHIN = "write only into the working directory, which holds 16 MiB and is thrown away"
 FAULTS = "look for code that reaches into memory, such as ctypes"
 STUCK = """\
 import jax, jax.numpy as jnp
@@ -44,8 +52,20 @@ class End:
     next_step: str
 
 
-def file_refused(source: str, tried: str) -> End:
-    return End(source, "blocked", f"the sandbox refused {tried}", "a solution needs no file")
+@functools.cache
+def has_scratch() -> bool:
+    script = (
+        "from grader.sandbox import confine\n"
+        "print(any(one.name == 'scratch' and one.state == 'on' for one in confine.probe()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return done.stdout == "True\n"
+
+
+def file_refused(source: str, tried: str, step: str) -> End:
+    return End(source, "blocked", f"the sandbox refused {tried}", step)
 
 
 ENDS = {
@@ -108,17 +128,52 @@ ENDS = {
     "file": file_refused(
         "def f():\n    open('/etc/x.txt', 'w')  # here\n\nf()\n",
         "opening '/etc/x.txt' for writing at line 2, in `open('/etc/x.txt', 'w')`",
+        WITHIN,
+    ),
+    "file of somebody else": file_refused(
+        "import numpy as np\nnp.load('/etc/passwd')  # here\n",
+        "opening '/etc/passwd' for reading at line 2, in `np.load('/etc/passwd')`",
+        NO_FILE,
+    ),
+    "copy of a file": file_refused(
+        "import shutil\nopen('a', 'w').close()\nshutil.copy('a', 'b')  # here\n",
+        "changing 'b' at line 3, in `shutil.copy('a', 'b')`",
+        NO_MODES,
+    ),
+    "copy of a file with its times": file_refused(
+        "import shutil\nopen('a', 'w').close()\nshutil.copy2('a', 'b')  # here\n",
+        "changing a file at line 3, in `shutil.copy2('a', 'b')`",
+        NO_MODES,
+    ),
+    "copy of a folder": file_refused(
+        "import os, shutil\nos.mkdir('a')\nshutil.copytree('a', 'b')  # here\n",
+        "changing a file at line 3, in `shutil.copytree('a', 'b')`",
+        NO_MODES,
+    ),
+    "mode": file_refused(
+        "import os\nopen('a', 'w').close()\nos.chmod('a', 0o600)  # here\n",
+        "changing 'a' at line 3, in `os.chmod('a', 384)`",
+        NO_MODES,
+    ),
+    "link": file_refused(
+        "import pathlib\npathlib.Path('a').symlink_to('b')  # here\n",
+        "making 'b' at line 2, in `pathlib.Path('a').symlink_to('b')`",
+        NO_LINKS,
     ),
     "file in a library": file_refused(
         "import numpy as np\nnp.save('/etc/a.npy', np.ones(3))  # here\n",
         "opening '/etc/a.npy' for writing at line 2, in `np.save('/etc/a.npy', np.ones(3))`",
+        WITHIN,
     ),
     "folder": file_refused(
-        "import os\nos.listdir('/')  # here\n", "listing '/' at line 2, in `os.listdir('/')`"
+        "import os\nos.listdir('/')  # here\n",
+        "listing '/' at line 2, in `os.listdir('/')`",
+        NO_FILE,
     ),
     "file behind another error": file_refused(
         "try:\n    open('/etc/x', 'w')  # here\nexcept OSError:\n    raise ValueError\n",
         "opening '/etc/x' for writing at line 2, in `open('/etc/x', 'w')`",
+        WITHIN,
     ),
     "network": End(
         "from urllib.request import urlopen\nurlopen('http://example.com')  # here\n",
@@ -141,8 +196,32 @@ ENDS = {
     "signal": End(
         "import os\nos.kill(1, 9)  # here\n",
         "blocked",
-        "the sandbox refused a signal to another process at line 2, in `os.kill(1, 9)`",
-        "leave that call out: a module may only reach its own process",
+        "the sandbox refused a signal at line 2, in `os.kill(1, 9)`",
+        NO_SIGNAL,
+    ),
+    "kill of itself": End(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)  # here\n",
+        "blocked",
+        "the sandbox refused a signal at line 2, in `os.kill(os.getpid(), signal.SIGKILL)`",
+        NO_SIGNAL,
+    ),
+    "kill of itself by another name": End(
+        "import signal\nsignal.raise_signal(9)  # here\n",
+        "blocked",
+        "the sandbox refused a signal at line 2, in `signal.raise_signal(9)`",
+        NO_SIGNAL,
+    ),
+    "limit": End(
+        "import resource as r\nr.setrlimit(r.RLIMIT_STACK, (1 << 20, 1 << 20))  # here\n",
+        "blocked",
+        "the sandbox refused a change of its limits at line 2, in `r.setrlimit(r.RLIMIT_STACK",
+        NO_LIMIT,
+    ),
+    "limit by another call": End(
+        "import resource as r\nr.prlimit(0, r.RLIMIT_CPU, (1, 1))  # here\n",
+        "blocked",
+        "the sandbox refused a change of its limits at line 2, in `r.prlimit(0, r.RLIMIT_CPU",
+        NO_LIMIT,
     ),
     "system call": End(
         "import os\nos.setuid(5)  # here\n",
@@ -188,6 +267,8 @@ ENDS = {
         )
     },
 }
+# Without a place to write these come to another end: test_lacking.py tells of it.
+NEEDS_SCRATCH = {n for n, end in ENDS.items() if end.next_step in (WITHIN, NO_MODES, NO_LINKS)}
 NEEDS_TIME = {name for name in ENDS if name.startswith("deadlock")}
 EVERY = [pytest.param(name, marks=[SLOW] * (name in NEEDS_TIME), id=name) for name in ENDS]
 
@@ -206,6 +287,8 @@ def test_every_end_is_told_with_its_line_its_cause_and_a_next_step(
     name: str, tmp_path: Path
 ) -> None:
     end = ENDS[name]
+    if name in NEEDS_SCRATCH and not has_scratch():
+        pytest.skip("this machine gives no scratch")
     found, receipt = outcome_of(end.source, tmp_path)
     assert found["kind"] == end.kind
     assert end.message in found["message"]

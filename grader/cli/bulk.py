@@ -21,6 +21,7 @@ from grader.catalog.load import Entry
 from grader.cli import early, settle
 from grader.cli.main import STARTED
 from grader.cli.progress import Display, Silent, display
+from grader.errors import UsageProblem
 from grader.gradebook import receipts, results, runner, sources, versions
 from grader.gradebook.book import standing_row
 from grader.gradebook.executors import Executor
@@ -81,12 +82,18 @@ def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
         run = prepare(entry, root, ledger, order)
         keys = {at: key.text() for at, key in run.plan.keys.items()}
         gone = ledger.set_class(run.collected, keys, rest=order.again)
-        ledger.note_about({"exercise": exercise, "course": str(found.root)})
+        facts = {"exercise": exercise, "course": str(found.root)}
+        if order.roster:
+            facts["roster"] = os.path.realpath(order.roster)
+        ledger.note_about(facts)
         with display(len(run.plan.pending), order.quiet) as run.show:
             _say_plan(run)
             if gone:
                 names = ", ".join(gone)
                 run.show.say(f"  no longer here, their attempts stay in the ledger: {names}")
+                changed = [key for key in gone if ledger.overrides(key)]
+                if changed:
+                    run.show.say(f"  among them with overrides: {', '.join(changed)}")
             people = _people(run)
             grade_only(run, order, lambda done: _keep(run, done, people), ledger)
             times = Times(now(), round(time.monotonic() - STARTED, 1))
@@ -102,11 +109,27 @@ def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
         order.paths,
         wanted=entry.exercise.id,
         source=order.source,
-        roster=Path(order.roster) if order.roster else None,
+        roster=_roster(ledger, order),
     )
     known = runner.Known(entry.digest, versions.environment(), entry.exercise.siblings)
     plan = runner.plan(collected, ledger, known, again=order.again)
     return Run(entry, root, ledger, collected, plan, settle.renderer(entry))
+
+
+def _roster(ledger: Ledger, order: Order) -> Path | None:
+    """Return the roster that is named, else that of the last run: learners have their keys by it."""
+    if order.roster is not None:
+        return Path(order.roster)
+    kept = ledger.about("roster")
+    if not kept:
+        return None
+    if not os.path.isfile(kept):
+        raise UsageProblem(
+            f"the roster of the last run is not there any more: {kept}",
+            where=str(ledger.path),
+            next_step="name it with --roster: without it learners, overrides and marks get lost",
+        )
+    return Path(kept)
 
 
 def grade_only(

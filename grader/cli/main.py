@@ -152,6 +152,8 @@ def run(args: Sequence[str] | None = None) -> int:
         return error.exit_code
     except OSError as error:
         return _say_machine(error) or _report_bug(error)
+    except UnicodeEncodeError as error:
+        return _say_locale(error) or _report_bug(error)
     except Exception as error:  # noqa: BLE001 - the one catch-all: a bug of ours is never exit 1
         return _report_bug(error)
 
@@ -175,6 +177,15 @@ def _say_machine(error: OSError) -> int:
         return 0
     _say(f"grade: this machine does not let us go on: {error.strerror}")
     _say("  Next: make room on the disk or wait until it is less busy, then run it again")
+    return 4
+
+
+def _say_locale(error: UnicodeEncodeError) -> int:
+    """Say that this locale cannot name a file, if that is what the error means; 4, else 0."""
+    if sys.getfilesystemencoding() == "utf-8":
+        return 0
+    _say(f"grade: this locale cannot name a file: {error}")
+    _say("  Next: set LC_ALL=C.UTF-8 or PYTHONUTF8=1, then run it again")
     return 4
 
 

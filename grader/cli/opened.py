@@ -79,6 +79,9 @@ def learner(book: Gradebook, wanted: str) -> Row:
     """
     folded = wanted.casefold()
     found = [row for row in book.rows if folded in _names(row)]
+    if not found and folded:
+        # Part of a name will do where it is nobody else's.
+        found = [row for row in book.rows if any(folded in name for name in _names(row))]
     if len(found) == 1:
         return found[0]
     if found:

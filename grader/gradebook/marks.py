@@ -78,6 +78,12 @@ def read(path: Path) -> dict[str, tuple[Mark, ...]]:
                 max_points=_number(row, "max_points", number, path),
                 comment=plain(row.get("comment", "")),
             )
+            if mark.points > mark.max_points:
+                raise UsageProblem(
+                    f"the marks file, line {number}: {mark.points:g} points of {mark.max_points:g}",
+                    where=str(path),
+                    next_step="write the most there can be in max_points",
+                )
             key = plain(row["key"])
             found[key] = (*found.get(key, ()), mark)
     return found

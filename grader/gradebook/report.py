@@ -285,7 +285,8 @@ def _made_with(receipts: Sequence[Receipt]) -> list[tuple[str, list[tuple[str, i
         }
 
     counts: dict[str, Counter[str]] = {}
-    for receipt in receipts:
+    # A file that is no Python was never run, so nothing was there to be told.
+    for receipt in (one for one in receipts if one.environment.python):
         for label, value in told(receipt).items():
             counts.setdefault(label, Counter())[value] += 1
     return [

@@ -31,7 +31,9 @@ _NETWORK_MODULES = frozenset(
     {"socket", "ssl", "urllib", "http", "ftplib", "smtplib", "requests", "httpx", "urllib3"}
 )
 _PROCESS_CALLS = re.compile(r"(fork|forkpty|system|popen|exec[lv]p?e?|posix_spawnp?|spawn[lv]p?e?)")
-_SIGNAL_CALLS = frozenset({"kill", "killpg", "pidfd_open", "pidfd_send_signal", "pthread_kill"})
+_SIGNAL_CALLS = frozenset(
+    {"kill", "killpg", "raise_signal", "pidfd_open", "pidfd_send_signal", "pthread_kill"}
+)
 _NETWORK_CALLS = frozenset({"socketpair", "create_connection", "getaddrinfo", "gethostbyname"})
 _VERBS = {
     **dict.fromkeys(("open", "fopen", "FileIO", "fdopen"), "opening"),
@@ -39,10 +41,13 @@ _VERBS = {
     **dict.fromkeys(("remove", "unlink", "rmdir", "removedirs", "rmtree"), "deleting"),
     **dict.fromkeys(("rename", "renames", "replace", "move"), "renaming"),
     **dict.fromkeys(("listdir", "scandir", "walk", "iterdir", "glob"), "listing"),
-    **dict.fromkeys(("symlink", "link", "mkfifo", "mknod", "symlink_to"), "making"),
+    **dict.fromkeys(("symlink", "symlink_to", "link", "hardlink_to", "mkfifo", "mknod"), "making"),
     **dict.fromkeys(("chmod", "chown", "utime", "truncate", "setxattr", "touch"), "changing"),
+    **dict.fromkeys(("fchmod", "fchown", "copymode", "copystat"), "changing"),
 }
 PATH_CHARS = 200
+# As `resource.setrlimit` words a refusal, whatever was to be set.
+_NO_LIMIT = "not allowed to raise maximum limit"
 _OPEN_MODE = re.compile(r"open\w*\(.*[\"']([rwaxbt+]{1,4})[\"']")
 
 
@@ -76,8 +81,14 @@ def _what(error: BaseException, own: ast.AST | None, filename: str) -> dict[str,
     name = raised.type_name(error)
     if name == "OperationalError" and "unable to open database" in raised.describe(error):
         return {"what": "file", "verb": "opening a database"}
-    if not issubclass(type(error), OSError) or raised.by_hand(error, filename):
+    if raised.by_hand(error, filename):
         return None
+    if type(error) is ValueError and str(error) == _NO_LIMIT:
+        return {"what": "limit"}
+    if not issubclass(type(error), OSError):
+        return None
+    if _is_of_a_copy(error, filename):
+        return {"what": "file", "verb": "changing"}
     code = number(error)
     if name in ("gaierror", "herror") or code in _NO_NETWORK:
         return {"what": "network"}
@@ -86,6 +97,13 @@ def _what(error: BaseException, own: ast.AST | None, filename: str) -> dict[str,
     if name == "FileNotFoundError" and "No usable temporary directory" in raised.describe(error):
         return {"what": "file", "verb": "making a temporary file"}
     return _denied(error, own, filename) if code in _NO else None
+
+
+def _is_of_a_copy(error: BaseException, filename: str) -> bool:
+    """Return whether `shutil.copytree` failed, which gathers what it was refused in a list."""
+    if raised.type_name(error) != "Error" or "[Errno 1]" not in raised.describe(error):
+        return False
+    return any(_module(step.tb_frame) == "shutil" for step in _below(error, filename))
 
 
 def _denied(error: BaseException, own: ast.AST | None, filename: str) -> dict[str, str]:
@@ -98,15 +116,18 @@ def _denied(error: BaseException, own: ast.AST | None, filename: str) -> dict[st
         return {"what": "loop"}
     if called in _SIGNAL_CALLS and not path:
         return {"what": "signal"}
+    if called == "prlimit" and not path:
+        return {"what": "limit"}
     if not path and (modules & _NETWORK_MODULES or called in _NETWORK_CALLS):
         return {"what": "network"}
     if "tempfile" in modules:
         # Its name is a new one each time.
         return {"what": "file", "verb": "making a temporary file"}
-    if not path:
-        return {"what": "call"}
     names = [called, *(str.__str__(step.tb_frame.f_code.co_name) for step in reversed(below))]
     verb = next((_VERBS[name] for name in names if name in _VERBS), "")
+    # The times of a file are refused without its name.
+    if not path and verb != "changing":
+        return {"what": "call"}
     if not verb:
         verb = "opening" if number(error) == errno.EACCES else "changing"
     mode = _mode(own, called, below) if verb == "opening" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,16 @@ _WHAT = {
     "network": "a network connection",
     "process": "a new process",
     "loop": "an asyncio event loop, which needs a socket",
-    "signal": "a signal to another process",
+    "signal": "a signal",
+    "limit": "a change of its limits",
     "call": "a system call",
 }
 _STEPS = {
     "network": "there is no network while grading: put what is needed into the file itself",
     "process": "a solution is one process: leave out subprocess, multiprocessing and os.fork",
     "loop": "call the functions directly: a solution needs no asyncio",
-    "signal": "leave that call out: a module may only reach its own process",
+    "signal": "leave that call out: a module may signal only itself, and not with SIGKILL",
+    "limit": "leave that call out: the limits of a module stay as they are",
     "call": "leave that call out: a solution needs jax, numpy and plain Python",
 }
 _VERBS = frozenset(
@@ -65,7 +68,7 @@ def told(
             tried = verb
         way = facts.get("way")
         tried += f" for {way}" if way in ("reading", "writing") else ""
-        step = _files(scratch_mib)
+        step = _files(verb, way == "writing", scratch_mib)
     message = f"the sandbox refused {tried}{where}"
     return Outcome("blocked", message, line, frames, step)
 
@@ -93,10 +96,25 @@ def _full(
     )
 
 
-def _files(scratch_mib: int | None) -> str:
-    if scratch_mib:
+def _files(verb: str, writing: bool, scratch_mib: int | None) -> str:
+    """Return what to do in place of an act on a file, by what was tried."""
+    if verb == "listing" or (verb == "opening" and not writing):
+        return "a solution needs no file of this machine: put what it needs into the module itself"
+    if not scratch_mib:
+        if sys.platform != "linux":
+            return "leave it out: a solution needs no file"
         return (
-            f"write only into the working directory, which holds {scratch_mib} MiB and is thrown"
-            " away; a solution needs no file"
+            "nothing may be written on this machine, which gives a module no folder of its own:"
+            " leave it out; a solution needs no file"
         )
-    return "leave it out: a solution needs no file, nor may it write one"
+    if verb == "changing":
+        return (
+            "a file's mode, owner and times cannot be changed: copy with shutil.copyfile; a solution"
+            " needs no file"
+        )
+    if verb == "making":
+        return "links and pipes cannot be made: leave that call out; a solution needs no file"
+    return (
+        f"write only into the working directory, which holds {scratch_mib} MiB and is thrown"
+        " away; a solution needs no file"
+    )

@@ -56,13 +56,10 @@ def _calls_itself(grade: Running, name: str) -> Seen | None:
     return next((one for one in forks_of(grade.pid) if one.name == name), None)
 
 
-def wake(grade: Running, but: int) -> bool:
-    """Let a module that waits go on, unless it is `but`; returns whether one did."""
-    waiting = (one for one in forks_of(grade.pid) if one.name in ("running", "exporting"))
-    found = next((one.pid for one in waiting if one.pid != but), None)
-    if found is not None:
-        os.kill(found, signal.SIGUSR1)
-    return found is not None
+def waiting(grade: Running, but: int) -> int | None:
+    """Return the process of a module that waits, unless it is `but`; None where there is none."""
+    found = (one for one in forks_of(grade.pid) if one.name in ("running", "exporting"))
+    return next((one.pid for one in found if one.pid != but), None)
 
 
 def _loading(grade: Running) -> bool:

@@ -78,6 +78,7 @@ def wall_clock_calls(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
 )
@@ -86,6 +87,7 @@ def test_nothing_but_a_date_is_read_from_the_wall_clock(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.skipif(sys.platform != "linux", reason="preloads a library as Linux does")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler to make a jumping clock")
 def test_a_clock_that_jumps_changes_no_verdict(tmp_path: Path) -> None:

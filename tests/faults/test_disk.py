@@ -66,6 +66,7 @@ def told_as_the_machines_fault(ended: Ended) -> None:
     assert "bug in the grader" not in ended.stderr
 
 
+@pytest.mark.once
 @ROOT_ONLY
 @pytest.mark.parametrize("size", ["4k", "28k", "56k"])
 def test_a_full_disk_keeps_the_verdict_and_no_half_of_a_receipt(size: str, tmp_path: Path) -> None:
@@ -79,6 +80,7 @@ def test_a_full_disk_keeps_the_verdict_and_no_half_of_a_receipt(size: str, tmp_p
     the_next_run_works(stage)
 
 
+@pytest.mark.once
 @ROOT_ONLY
 def test_a_disk_without_room_for_one_more_file_is_a_full_one(tmp_path: Path) -> None:
     stage = prepared(tmp_path)
@@ -88,6 +90,7 @@ def test_a_disk_without_room_for_one_more_file_is_a_full_one(tmp_path: Path) -> 
     the_next_run_works(stage)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("most_bytes", [1 << 10, 12 << 10])
 def test_a_limit_on_files_loses_no_earlier_receipt(most_bytes: int, tmp_path: Path) -> None:
     # The smaller one is not enough for the private copy of the submission either.
@@ -100,6 +103,7 @@ def test_a_limit_on_files_loses_no_earlier_receipt(most_bytes: int, tmp_path: Pa
     the_next_run_works(stage)
 
 
+@pytest.mark.once
 @ROOT_ONLY
 def test_a_read_only_folder_is_told_to_root_too(tmp_path: Path) -> None:
     stage = prepared(tmp_path)
@@ -112,6 +116,7 @@ def test_a_read_only_folder_is_told_to_root_too(tmp_path: Path) -> None:
     the_next_run_works(stage)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("uid", users()[-1:], ids=lambda uid: f"as-{uid or 'itself'}")
 def test_a_folder_of_somebody_else_is_told(uid: int | None, tmp_path: Path) -> None:
     stage = prepared(tmp_path, uid)
@@ -129,6 +134,7 @@ def test_a_folder_of_somebody_else_is_told(uid: int | None, tmp_path: Path) -> N
     the_next_run_works(stage)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("uid", users()[-1:], ids=lambda uid: f"as-{uid or 'itself'}")
 def test_a_course_that_may_not_be_read_is_told(uid: int | None, tmp_path: Path) -> None:
     stage = prepared(tmp_path, uid)
@@ -152,6 +158,7 @@ def why_not(stage: Stage) -> str:
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()[-300:]
 
 
+@pytest.mark.once
 def test_a_scratch_folder_that_is_missing_is_done_without(tmp_path: Path) -> None:
     stage = prepared(tmp_path)
     before = set(stage.files())
@@ -163,6 +170,7 @@ def test_a_scratch_folder_that_is_missing_is_done_without(tmp_path: Path) -> Non
     assert set(stage.files()) - before == own | {stage.out / EXERCISE / ".index.json"}
 
 
+@pytest.mark.once
 @ROOT_ONLY
 def test_no_scratch_folder_at_all_is_told_as_the_machines_fault(tmp_path: Path) -> None:
     stage = prepared(tmp_path)

@@ -13,12 +13,13 @@ import pytest
 from grader.records.receipt import Receipt
 from tests.command import EXERCISE
 from tests.faults.aftermath import nothing_is_half_done, the_next_run_works
-from tests.faults.moments import MOMENTS, NAME, wake
+from tests.faults.moments import MOMENTS, NAME, waiting
 from tests.faults.processes import forks_of, server_of, until
 from tests.hostile.stage import Ended, Running, Stage
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.once,
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and a fork server"),
 ]
 
@@ -43,11 +44,22 @@ def kill_clean_room(grade: Running) -> None:
     os.kill(forks_of(grade.pid)[0].pid, signal.SIGKILL)
 
 
-def kill_learner(grade: Running) -> None:
-    """End the module's process; should it be tried once more, let that one go on."""
+def kill_learner(grade: Running) -> int:
+    """End the module's process; returns that which tries it once more, as soon as it waits."""
     killed = forks_of(grade.pid)[0].pid
     os.kill(killed, signal.SIGKILL)
-    assert until(lambda: grade.warden.poll() is not None or wake(grade, but=killed))
+    assert until(lambda: waiting(grade, but=killed))
+    again = waiting(grade, but=killed)
+    assert again is not None
+    return again
+
+
+def kill_learner_once(grade: Running) -> None:
+    os.kill(kill_learner(grade), signal.SIGUSR1)
+
+
+def kill_learner_twice(grade: Running) -> None:
+    os.kill(kill_learner(grade), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("moment", ["loading", "running", "exporting", "replaying"])
@@ -71,18 +83,28 @@ def test_the_end_of_the_clean_room_is_never_the_learners_fault(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("moment", ["running", "exporting"])
-def test_the_end_of_the_modules_process_takes_no_points_for_what_stands(
+def test_a_module_whose_process_is_ended_once_gets_its_whole_verdict(
     moment: str, tmp_path: Path
 ) -> None:
-    # From the outside nobody can tell whether it ended itself: tried again, or told as it looks.
     stage = Stage(tmp_path / "stage")
-    ended = graded(stage, moment, kill_learner)
-    assert ended.code in (0, 1, 5), ended.stdout + ended.stderr
-    assert ended.left == []
-    if ended.code == 1:
-        receipt = Receipt.model_validate_json(stage.receipts("solution")["json"])
-        assert receipt.outcome.kind == ("killed" if moment == "running" else "finished")
-        assert receipt.verdict == ("error" if moment == "running" else "failed")
-        # What one statement or one program was worth, and no more.
-        assert receipt.points >= 30
+    ended = graded(stage, moment, kill_learner_once)
+    assert (ended.code, ended.left) == (0, []), ended.stdout + ended.stderr
+    receipt = Receipt.model_validate_json(stage.receipts("solution")["json"])
+    assert (receipt.outcome.kind, receipt.verdict) == ("finished", "passed")
+    assert receipt.points == receipt.max_points
+    the_next_run_works(stage)
+
+
+@pytest.mark.parametrize("moment", ["running", "exporting"])
+def test_a_module_whose_process_is_ended_twice_is_left_undecided(
+    moment: str, tmp_path: Path
+) -> None:
+    # No module can do that to itself, so it is not what it is judged by.
+    stage = Stage(tmp_path / "stage")
+    ended = graded(stage, moment, kill_learner_twice)
+    assert (ended.code, ended.left) == (5, []), ended.stdout + ended.stderr
+    assert "ended from outside" in " ".join(ended.stderr.split())
+    assert "Next: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+    nothing_is_half_done(stage)
     the_next_run_works(stage)

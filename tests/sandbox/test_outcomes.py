@@ -58,7 +58,22 @@ SIZE = "the lesson's arrays take a few kilobytes: look for a size that grew"
 RUN_IT = "run the file with python, mend that line, and grade again"
 CHECK = "`python -m py_compile 'my solution.py'`"
 ALL = f"{CHECK} tells whether that was all"
-WRITES = "leave it out: a solution needs no file, nor may it write one"
+NOWHERE = (
+    "nothing may be written on this machine, which gives a module no folder of its own:"
+    " leave it out; a solution needs no file"
+    if sys.platform == "linux"
+    else "leave it out: a solution needs no file"
+)
+WITHIN = (
+    "write only into the working directory, which holds 8 MiB and is thrown away; a solution"
+    " needs no file"
+)
+NO_FILE = "a solution needs no file of this machine: put what it needs into the module itself"
+NO_MODES = (
+    "a file's mode, owner and times cannot be changed: copy with shutil.copyfile; a solution"
+    " needs no file"
+)
+NO_LINKS = "links and pipes cannot be made: leave that call out; a solution needs no file"
 SOURCE = "\n" * 6 + "    stuck(x).block_until_ready()  # here\nother()\n"
 READS = "remove that call: " + IMPORTED
 Told = tuple[dict[str, Any], OutcomeKind, str, str, int | None]
@@ -128,7 +143,7 @@ TOLD: dict[str, Told] = {
         refused(what="file", path="x.txt", verb="opening", way="writing", call="open('x.txt','w')"),
         "blocked",
         "the sandbox refused opening 'x.txt' for writing at line 7, in `open('x.txt','w')`",
-        WRITES,
+        NOWHERE,
         7,
     ),
     "a file that is refused, with a place for others": (
@@ -138,15 +153,14 @@ TOLD: dict[str, Told] = {
         },
         "blocked",
         "the sandbox refused deleting '/etc/x' at line 7",
-        "write only into the working directory, which holds 8 MiB and is thrown away; a solution"
-        " needs no file",
+        WITHIN,
         7,
     ),
     "a temporary file": (
         refused(what="file", verb="making a temporary file", call="tempfile.mkdtemp()"),
         "blocked",
         "the sandbox refused making a temporary file at line 7, in `tempfile.mkdtemp()`",
-        WRITES,
+        NOWHERE,
         7,
     ),
     "a full directory": (
@@ -186,11 +200,18 @@ TOLD: dict[str, Told] = {
         "call the functions directly: a solution needs no asyncio",
         7,
     ),
-    "a signal to another process": (
+    "a signal": (
         refused(what="signal", call="os.kill(1, 9)"),
         "blocked",
-        "the sandbox refused a signal to another process at line 7, in `os.kill(1, 9)`",
-        "leave that call out: a module may only reach its own process",
+        "the sandbox refused a signal at line 7, in `os.kill(1, 9)`",
+        "leave that call out: a module may signal only itself, and not with SIGKILL",
+        7,
+    ),
+    "a limit": (
+        refused(what="limit", call="setrlimit(kind, most)"),
+        "blocked",
+        "the sandbox refused a change of its limits at line 7, in `setrlimit(kind, most)`",
+        "leave that call out: the limits of a module stay as they are",
         7,
     ),
     "another refusal": (
@@ -799,6 +820,32 @@ def test_a_forged_stop_is_data_like_any_other(frame: dict[str, Any]) -> None:
     assert found.line is None or found.line == 7
     assert len(found.message) <= 1600 and len(found.frames) <= 12
     assert all(len(line) <= 200 for line in found.frames)
+
+
+TRIED = [
+    # What was tried and how; what is said of it where there is a scratch, and where there is none.
+    ("opening", "reading", NO_FILE, NO_FILE),
+    ("opening", "", NO_FILE, NO_FILE),
+    ("listing", "", NO_FILE, NO_FILE),
+    ("opening", "writing", WITHIN, NOWHERE),
+    ("opening a database", "", WITHIN, NOWHERE),
+    ("making a temporary file", "", WITHIN, NOWHERE),
+    ("making the folder", "", WITHIN, NOWHERE),
+    ("deleting", "", WITHIN, NOWHERE),
+    ("renaming", "", WITHIN, NOWHERE),
+    ("changing", "", NO_MODES, NOWHERE),
+    ("making", "", NO_LINKS, NOWHERE),
+]
+
+
+@pytest.mark.parametrize(("verb", "way", "with_scratch", "without"), TRIED)
+def test_the_next_step_fits_what_was_tried_with_a_file(
+    verb: str, way: str, with_scratch: str, without: str
+) -> None:
+    tried = refused(what="file", path="x", verb=verb, way=way)
+    assert tell(**tried, known=Known(scratch_mib=8)).next_step == with_scratch
+    for scratch_mib in (None, 0):
+        assert tell(**tried, known=Known(scratch_mib=scratch_mib)).next_step == without
 
 
 REFUSED = [

@@ -199,6 +199,7 @@ def library(name, body):
 """
 DENIED = "PermissionError(13, 'Permission denied', 'x.txt')"
 NO_PATH = "PermissionError(1, 'Operation not permitted')"
+COPIES = "__import__('shutil').Error([('a', 'b', '[Errno 1] Operation not permitted')])"
 
 
 def failing(name: str, error: str) -> str:
@@ -236,6 +237,8 @@ def refusal(source: str, **given: object) -> dict[str, str]:
         ("mine", "OSError(101, 'Network is unreachable')", "network"),
         ("mine", "__import__('socket').gaierror(-3, 'Temporary failure')", "network"),
         ("mine", "FileNotFoundError(2, 'No usable temporary directory found in []')", "file"),
+        ("mine", "ValueError('not allowed to raise maximum limit')", "limit"),
+        ("shutil", COPIES, "file"),
     ],
 )
 def test_what_the_sandbox_refused_is_told_by_its_kind(name: str, error: str, what: str) -> None:
@@ -247,20 +250,23 @@ def test_what_the_sandbox_refused_is_told_by_its_kind(name: str, error: str, wha
     ("call", "what"),
     [
         ("os.setxattr", "file"),
+        ("os.utime", "file"),
         ("os.mkdir", "file"),
         ("os.fork", "process"),
         ("os.execv", "process"),
         ("os.kill", "signal"),
+        ("signal.raise_signal", "signal"),
+        ("resource.prlimit", "limit"),
         ("os.nice", "call"),
     ],
 )
 def test_a_call_that_leaves_no_frame_is_told_by_its_name(call: str, what: str) -> None:
-    path = ("x",) if what == "file" else ()
+    path = ("x",) if what == "file" and call != "os.utime" else ()
     # Its result is raised by a function in C, as the calls of `os` do it.
     future: asyncio.Future[None] = asyncio.Future(loop=Loop())
     future.set_exception(PermissionError(1, "Operation not permitted", *path))
-    name = call.removeprefix("os.")
-    found = refusal(f"{call}()\n", os=types.SimpleNamespace(**{name: future.result}))
+    module, _, name = call.partition(".")
+    found = refusal(f"{call}()\n", **{module: types.SimpleNamespace(**{name: future.result})})
     assert (found["what"], found["call"]) == (what, f"{call}()")
 
 
@@ -305,6 +311,7 @@ def test_a_refusal_behind_an_error_of_a_library_is_seen() -> None:
         "raise PermissionError",
         "raise PermissionError('no')",
         "raise PermissionError(13, 'no')",
+        "raise ValueError('not allowed to raise maximum limit')",
         "try:\n    call('x')\nexcept PermissionError:\n    undefined_name",
         "try:\n    call('x')\nexcept PermissionError:\n    1 / 0",
         "try:\n    call('x')\nexcept OSError:\n    raise ValueError('no') from None",

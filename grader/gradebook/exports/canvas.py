@@ -126,6 +126,8 @@ def _column(sheet: Sheet, layout: _Layout, gradebook: Gradebook, asked: str) -> 
                 return fits[0]
             if fits:
                 raise _no_column(f"The column {wish!r} is there {len(fits)} times", layout, fits)
+    if not asked and len(open_) == 1:
+        return open_[0]
     said = f"There is no assignment column {asked!r}" if asked else "Which column is to be filled?"
     raise _no_column(said, layout, open_)
 

@@ -118,6 +118,8 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
         if (real := _real(text)) in given:
             notes.append(Note("duplicate", shown(text), "named twice, read once"))
         given.setdefault(real, path)
+    # Zips alone are a learner's each; beside a folder of a class a zip is a class too.
+    mixed = any(path.is_dir() for path in given.values())
     trees: list[Tree] = []
     pieces: Pieces = {}
     for path in given.values():
@@ -125,7 +127,7 @@ def _trees(paths: Sequence[str], known: Sequence[Layout]) -> tuple[list[Tree], l
         folders, files = pieces.setdefault(path.absolute().parent, ([], []))
         if not path.is_dir() and not is_zip(path.name):
             files += tree.entries
-        elif _scores(tree, known)[0][0] >= _SURE:
+        elif (mixed and is_zip(path.name)) or _scores(tree, known)[0][0] >= _SURE:
             trees.append(tree)
         else:
             folders.append(tree)

@@ -1,5 +1,5 @@
 # ruff: noqa
-# outcome: wall_limit, killed
+# outcome: wall_limit
 # verdict: error
 # points: 0
 # limits: wall_s=2
