@@ -26,6 +26,11 @@ _UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.
 # Legal inside a Python string, but a file that cannot be decoded and has these is no text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]")
 _LONE_CR = re.compile(rb"\r(?!\n)")
+# Codecs whose work grows with the text alone; punycode, say, would take hours for a large file.
+_TEXT = re.compile(
+    r"utf[-_](8|16|32)([-_]\w+)?|ascii|iso8859-\d+|cp\d+|koi8-\w|mac-\w+|gb\w+|hz|big5\w*"
+    r"|shift_jis\w*|euc_\w+|iso2022_\w+|johab|ptcp154|kz1048|tis-620|hp-roman8"
+)
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -198,7 +203,10 @@ def _undecodable(name: str, raw: bytes) -> Outcome | None:
 def _encoding(raw: bytes) -> tuple[str, str]:
     """Return the encoding that Python would take, and what is wrong with its coding line."""
     try:
-        return tokenize.detect_encoding(io.BytesIO(raw).readline)[0], ""
+        found = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+        if _TEXT.fullmatch(codecs.lookup(found).name):
+            return found, ""
+        return "utf-8", f"its coding line names {found}, in which no text file is written"
     except SyntaxError as error:
         # Either the coding line names nothing known, or the first lines are not UTF-8.
         return "utf-8", error.msg

@@ -27,7 +27,7 @@ TAIL_BYTES = 16 * 1024
 # How often the crowd on the cores is looked at, and the most that it may slow a deadline.
 LOOK_S = 0.25
 MOMENT_S = 0.001
-MOST_CROWDED = 32.0
+MOST_CROWDED = 16.0
 
 # What our own child ends with when an exception leaves its main function.
 BROKEN_DOWN = 70

@@ -1,10 +1,13 @@
-"""The Containerfile says what it needs, and what it copies is enough to build the package."""
+"""The Containerfile says what it needs, what it copies is enough, and its image confines fully."""
 
 from __future__ import annotations
 
 import re
+import secrets
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,47 @@ def test_where_a_container_refuses_namespaces_doctor_still_says_full(tmp_path: P
     assert "confinement  full" in done.stdout, done.stdout
     assert re.search(r"OFF namespaces +\S", done.stdout)
     assert re.search(r"OFF scratch +\S", done.stdout)
+
+
+def container_engine() -> str:
+    """Return the program that builds and runs containers here; skips where there is none."""
+    reasons = []
+    for name in ("docker", "podman"):
+        if shutil.which(name) is None:
+            reasons.append(f"{name} is not installed")
+            continue
+        done = subprocess.run([name, "info"], capture_output=True, text=True, timeout=120)
+        if done.returncode == 0:
+            return name
+        words = done.stderr.strip().splitlines() or ["no word"]
+        reasons.append(f"`{name} info` says: {words[-1]}")
+    pytest.skip("; ".join(reasons))
+
+
+@pytest.fixture
+def image() -> Iterator[tuple[str, str]]:
+    """Give the program and the name of an image that it built, which is gone afterwards."""
+    engine, name = container_engine(), f"grade-test-{secrets.token_hex(6)}"
+    try:
+        built = subprocess.run(
+            [engine, "build", "-t", name, "-f", "Containerfile", "."],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=1800,
+        )
+        assert built.returncode == 0, (built.stdout + built.stderr)[-3000:]
+        yield engine, name
+    finally:
+        subprocess.run([engine, "image", "rm", "--force", name], capture_output=True, timeout=300)
+
+
+@pytest.mark.slow
+@pytest.mark.once
+def test_the_image_is_built_and_its_doctor_says_full(image: tuple[str, str]) -> None:
+    engine, name = image
+    done = subprocess.run(
+        [engine, "run", "--rm", name, "doctor"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "confinement  full" in done.stdout, done.stdout

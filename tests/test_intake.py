@@ -292,3 +292,16 @@ def test_blank_space_and_comments_are_nothing(raw: bytes) -> None:
 @pytest.mark.parametrize("raw", [b"x", b"# a\nx", b'"""doc"""', b"\xff"])
 def test_anything_else_is_something(raw: bytes) -> None:
     assert not intake.is_empty(given(raw))
+
+
+@pytest.mark.parametrize("codec", ["punycode", "idna", "unicode_escape", "rot13", "zip", "utf-7"])
+def test_a_codec_that_is_no_text_encoding_is_never_run_here(codec: str) -> None:
+    found = intake.problem(given(f"# coding: {codec}\nx = 1\n".encode()))
+    assert found is not None
+    assert found.kind == "syntax_error"
+    assert found.next_step == CODING
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "cp1252", "koi8-r", "gb18030", "shift_jis", "utf-8"])
+def test_an_encoding_that_texts_are_written_in_is_taken(codec: str) -> None:
+    assert intake.problem(given(f"# coding: {codec}\nx = 1\n".encode())) is None

@@ -117,7 +117,7 @@ def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
 
 
 def _roster(ledger: Ledger, order: Order) -> Path | None:
-    """Return the roster that is named, else that of the last run: learners have their keys by it."""
+    """Return the roster that is named, else that of the last run: it gave learners their keys."""
     if order.roster is not None:
         return Path(order.roster)
     kept = ledger.about("roster")

@@ -13,6 +13,7 @@ from grader.catalog.load import Entry
 from grader.gradebook.ledger import Attempt, Ledger, Member
 from grader.records.gradebook import Gradebook, Mark, Override, Row
 from grader.records.receipt import Receipt
+from grader.records.submission import Submission
 
 Marks = Mapping[str, tuple[Mark, ...]]
 
@@ -84,7 +85,8 @@ def named(receipt: Receipt, name: str) -> Receipt:
     graded_as = receipt.submission.name
     if not name or name == graded_as:
         return receipt
-    part = receipt.submission.model_copy(update={"name": name})
+    kind = Submission(name, name, b"").format
+    part = receipt.submission.model_copy(update={"name": name, "format": kind})
     outcome = receipt.outcome.model_copy(
         update={
             "message": receipt.outcome.message.replace(graded_as, name),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from grader.gradebook.executors import Executor, Result, Task
@@ -16,6 +16,8 @@ from grader.intake import MOST_BYTES
 from grader.records.gradebook import Collected, HandIn
 from grader.records.receipt import Receipt
 from grader.records.submission import Submission
+
+SUBMISSION = "submission"
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,21 @@ def submission_of(hand_in: HandIn, siblings: Sequence[str]) -> Submission:
     return Submission(hand_in.name, hand_in.shown, raw, whole, siblings=beside)
 
 
+def under_one_name(submission: Submission) -> Submission:
+    """Return it under the name that all of its format are graded by.
+
+    Equal bytes count for everybody who handed them in, so no grade may depend on what one of them
+    called the file.
+    """
+    ending = ".ipynb" if submission.format == "ipynb" else ".py"
+    return replace(submission, name=f"{SUBMISSION}{ending}")
+
+
 def identity(submission: Submission) -> str:
-    """Return the SHA-256 by which two hand-ins are the same: the bytes, and those beside them."""
-    if not submission.siblings:
+    """Return the SHA-256 by which two hand-ins are the same: bytes, format, and what is beside."""
+    if not submission.siblings and submission.format != "ipynb":
         return submission.sha256
-    digest = hashlib.sha256(submission.sha256.encode())
+    digest = hashlib.sha256(f"{submission.format} {submission.sha256}".encode())
     for name, raw in submission.siblings:
         digest.update(hashlib.sha256(name.encode()).digest() + hashlib.sha256(raw).digest())
     return digest.hexdigest()
@@ -129,7 +141,7 @@ def now() -> str:
 def _tasks(made: Plan) -> Iterator[Task]:
     # One at a time, so that a thousand files are never in memory together.
     for key, hand_in in made.pending.items():
-        yield Task(key, submission_of(hand_in, made.siblings))
+        yield Task(key, under_one_name(submission_of(hand_in, made.siblings)))
 
 
 def _keep(result: Result, key: Key, ledger: Ledger | None) -> Done:

@@ -115,12 +115,19 @@ def _wrong(operation: Any) -> str:
         return found
     if name == "stablehlo.custom_call":
         return custom_calls.problem(operation)
+    if name == "stablehlo.sort" and not _is_stable(operation):
+        return "it sorts without is_stable"
     for attribute in custom_calls.attribute_names(operation):
         if not _known(name, attribute):
             return _carries(attribute)
     if name == "stablehlo.composite":
         return _wrong_composite(operation)
     return _wrong_arguments(operation) if name == "func.func" else ""
+
+
+def _is_stable(sort: Any) -> bool:
+    # An unstable sort runs out of its buffer where the comparison it is given is no order.
+    return "is_stable" in sort.attributes and "true" in str(sort.attributes["is_stable"])
 
 
 def _known(operation: str, attribute: str) -> bool:

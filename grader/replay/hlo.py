@@ -33,6 +33,13 @@ class UnknownSpelling(ValueError):
     """The compiled text says something that this reader does not know."""
 
 
+class TooDeep(Exception):
+    """Computations that call each other more deeply than a program of a lesson ever does."""
+
+
+DEPTH = 100
+
+
 @dataclass(frozen=True, slots=True)
 class _Op:
     opcode: str
@@ -123,8 +130,8 @@ def _split(text: str) -> Iterator[str]:
 def _walk(
     bodies: dict[str, list[_Op]], name: str, trips: int | None, participants: int, depth: int
 ) -> Iterator[Collective]:
-    if depth > 32:
-        raise UnknownSpelling("computations that call each other too deeply")
+    if depth > DEPTH:
+        raise TooDeep
     for op in bodies.get(name, ()):
         base = op.opcode.removesuffix("-start")
         if base in COLLECTIVES:

@@ -78,7 +78,10 @@ class Replayer:
         with jax.enable_x64(wide):
             compiled = _compile(jax.jit(exported.call).lower(*specs))
         self._loaded[name] = _Loaded(compiled, shardings, wide)
-        found, unknown = _compiled_collectives(compiled, exported.nr_devices)
+        try:
+            found, unknown = _compiled_collectives(compiled, exported.nr_devices)
+        except hlo.TooDeep:
+            raise Refused(f"it is nested deeper than {hlo.DEPTH} levels") from None
         return {
             "shape": list(exported.out_avals[0].shape),
             "dtype": str(exported.out_avals[0].dtype),

@@ -37,6 +37,7 @@ _SETTING = re.compile(
 )
 GRACE_S = 10
 NEAR_LIMIT_S = 0.5
+READY_S = 30.0
 # By number: the name does not exist on Windows.
 SIGKILL = 9
 Listener = Callable[[Program], None]
@@ -137,7 +138,7 @@ class Learner:
                 next_step="`grade doctor` shows what this machine lacks",
             )
         self._insist_on_an_end(first, ended, child)
-        if not first.done and first.stop is None and self._is_machines_fault(first, child):
+        if not first.done and first.stop is None and self._is_machines_fault(child):
             raise Undecided(
                 "this machine gave the module's process no more threads",
                 next_step="wait until it is less busy, or raise `ulimit -u`, then run it again",
@@ -164,19 +165,19 @@ class Learner:
                 break
         return self._assemble(first, whole, outcome, child)
 
-    def _is_machines_fault(self, run: _Run, child: Child) -> bool:
+    def _is_machines_fault(self, child: Child) -> bool:
         """Return whether a process ended because the machine gave it no more threads.
 
-        What it printed may be the module's own words: a child that runs none of it must say so too.
+        What it printed may be the module's own words: the machine has to refuse a new process too.
         """
         if not exhausted(child.output.result().text):
             return False
-        if not run.parsed:
-            return True
-        names = tuple(program.name for program in self._exercise.programs)
-        known = {name: Program(name, "missing") for name in names}
-        idle, _ended = self._run(self._launch(), 0, names, known, lambda _program: None)
-        return not idle.named
+        idle = self._launch()
+        try:
+            return not _gets_ready(idle)
+        finally:
+            idle.kill()
+            idle.finish()
 
     def _known(self, run: _Run) -> outcomes.Known:
         limits = self._exercise.limits
@@ -337,6 +338,18 @@ def _ended_from_outside(run: _Run, ended: Exit | None, child: Child, cpu_s: int)
     if ours or ended is None or ended.signal != SIGKILL:
         return False
     return ended.cpu_s < cpu_s - NEAR_LIMIT_S
+
+
+def _gets_ready(child: Child) -> bool:
+    """Return whether a child that was given nothing to do starts its backend."""
+    deadline = Deadline(READY_S)
+    try:
+        while (frame := child.receive(deadline)) is not None:
+            if frame.get("t") == "ready":
+                return True
+    except (TimeoutError, WireProblem):
+        pass
+    return False
 
 
 def insist_on_full(layers: Sequence[Layer]) -> None:

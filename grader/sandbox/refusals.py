@@ -109,8 +109,8 @@ def _files(verb: str, writing: bool, scratch_mib: int | None) -> str:
         )
     if verb == "changing":
         return (
-            "a file's mode, owner and times cannot be changed: copy with shutil.copyfile; a solution"
-            " needs no file"
+            "a file's mode, owner and times cannot be changed: copy with shutil.copyfile;"
+            " a solution needs no file"
         )
     if verb == "making":
         return "links and pipes cannot be made: leave that call out; a solution needs no file"

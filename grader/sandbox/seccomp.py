@@ -48,10 +48,10 @@ sched_setaffinity=203 sched_getaffinity=204 getdents64=217 set_tid_address=218 r
 fadvise64=221 clock_gettime=228 clock_getres=229 clock_nanosleep=230 exit_group=231 epoll_wait=232
 epoll_ctl=233 tgkill=234 waitid=247 openat=257 newfstatat=262 readlinkat=267 faccessat=269
 pselect6=270 ppoll=271 set_robust_list=273 epoll_pwait=281 timerfd_create=283 timerfd_settime=286
-timerfd_gettime=287 eventfd2=290 epoll_create1=291 dup3=292 pipe2=293 preadv=295 pwritev=296 rt_tgsigqueueinfo=297 prlimit64=302 getcpu=309 sched_getattr=315
-getrandom=318 membarrier=324 preadv2=327 pwritev2=328 statx=332 rseq=334 clone3=435
-close_range=436 faccessat2=439 epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455
-futex_requeue=456
+timerfd_gettime=287 eventfd2=290 epoll_create1=291 dup3=292 pipe2=293 preadv=295 pwritev=296
+rt_tgsigqueueinfo=297 prlimit64=302 getcpu=309 sched_getattr=315 getrandom=318 membarrier=324
+preadv2=327 pwritev2=328 statx=332 rseq=334 clone3=435 close_range=436 faccessat2=439
+epoll_pwait2=441 futex_waitv=449 futex_wake=454 futex_wait=455 futex_requeue=456
 """,
     "aarch64": """
 epoll_create1=20 epoll_ctl=21 epoll_pwait=22 dup=23 dup3=24 fcntl=25 ioctl=29 statfs=43 fstatfs=44

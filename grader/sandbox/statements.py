@@ -51,10 +51,10 @@ def parse(source: bytes, filename: str) -> ast.Module | Stop:
     would not run a line of such a module.
     """
     try:
-        tree = ast.parse(source, filename=filename)
         with warnings.catch_warnings():
             # Said once more, and in its place, when the statement runs.
             warnings.simplefilter("ignore")
+            tree = ast.parse(source, filename=filename)
             compile(tree, filename, "exec", dont_inherit=True)
         return tree
     except SyntaxError as error:

@@ -1,6 +1,6 @@
 """The attacks as files: what each must come to stands in its first lines.
 
-    # outcome: blocked          how the module may end; several kinds stand with commas
+    # outcome: blocked          how the module may end; several kinds stand with commas, or `any`
     # verdict: error            what its receipt says; several likewise
     # points: 0                 at most this many, and exactly this many where it passes
     # says: refused             words of the outcome's message, if that matters
@@ -9,6 +9,8 @@
     # open: ...                 a hole that is known and not closed yet
 
 A line `WORLD = {}` is replaced by all that an attacker could wish to know: paths and process ids.
+
+The hostile solutions of the course have no such lines: each earns nothing, however it ends.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.command import STARTER_FILLED
+from tests.command import SOLUTIONS, STARTER_FILLED
 from tests.hostile.generated import GENERATED
 
 FOLDER = Path(__file__).parent / "attacks"
 KEYS = ("outcome", "verdict", "points", "says", "limits", "after", "open")
+ANY = ("any",)
+_COURSES = "# outcome: any\n# verdict: failed, error\n# points: 0\n"
+# The ones that stay until a limit ends them need not use up a whole exercise's time.
+_COURSES_LIMITS = dict.fromkeys(("infinite_loop", "sleeps"), "# limits: cpu_s=4 wall_s=8\n")
 _HEADER = re.compile(r"^# (\w+): (.+)$")
 _WORLD = re.compile(r"^WORLD = \{\}$", re.MULTILINE)
 
@@ -83,3 +89,14 @@ def every() -> dict[str, Attack]:
     files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}
     assert not files.keys() & GENERATED.keys()
     return {name: parse(name, text) for name, text in sorted({**files, **GENERATED}.items())}
+
+
+def of_the_course() -> dict[str, Attack]:
+    """Return the hostile solutions of the exercise, by a name that tells them apart."""
+    found = {}
+    for path in sorted((SOLUTIONS / "hostile").glob("*.py")):
+        header = _COURSES + _COURSES_LIMITS.get(path.stem, "")
+        found[f"course_{path.stem}"] = parse(
+            f"course_{path.stem}", header + path.read_text(encoding="utf-8")
+        )
+    return found

@@ -82,7 +82,7 @@ def big(extents: str) -> str:
     first = ", ".join(["0:1"] * rank)
     one = "x".join(["1"] * rank)
     return f"""    %a = stablehlo.iota dim = 0 : {whole}
-    %b = "stablehlo.sort"(%a) <{{dimension = 0 : i64}}> ({{
+    %b = "stablehlo.sort"(%a) <{{dimension = 0 : i64, is_stable = true}}> ({{
     ^bb0(%x: tensor<f32>, %y: tensor<f32>):
       %z = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
       stablehlo.return %z : tensor<i1>

@@ -31,6 +31,7 @@ def call(target, more=""):
 
 
 found = {"plain": told(make.module(make.KEEP))}
+found["unstable sort"] = told(make.module(make.big("8").replace(", is_stable = true", "")))
 for target in (
     "xla_ffi_python_cpu_callback", "xla_python_cpu_callback", "lapack_ssyevd", "lapackx",
     "Sharding", "SPMDFullToShardShape", "annotate_device_placement", "shape_assertion",
@@ -198,3 +199,7 @@ def test_exchange_with_the_host_is_refused(found: dict[str, str], name: str) -> 
     assert "its host" in found[name]
     assert "its host" in found[f"{name} after all"]
     assert "!stablehlo.token" in found[f"{name} of an argument"]
+
+
+def test_a_sort_that_may_leave_its_buffer_is_refused(found: dict[str, str]) -> None:
+    assert found["unstable sort"] == "it sorts without is_stable"

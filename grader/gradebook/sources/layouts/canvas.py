@@ -48,13 +48,14 @@ def parse(name: str) -> Parts | None:
     """Return what Canvas's name for a file says, None where it is none of Canvas's."""
     if "_assignsubmission_" in name:
         return None
-    if (m := _ENTRY.fullmatch(name)) and (m["anonymous"] or m["user"]):
-        person = _anonymous(m["anonymous"]) if m["anonymous"] else _named(m["name"], m["user"])
-        return Parts(person, bool(m[1] or m[4]), name, None, m["kind"])
+    # Files first: a learner's own file name may look like a text entry of somebody else.
     if m := _ANONYMOUS.fullmatch(name):
         return Parts(_anonymous(m[2]), bool(m[1] or m[3]), m[5], int(m[4][:30]))
     if m := _FILE.fullmatch(name):
         return Parts(_named(m[1], m[3]), bool(m[2]), m[5], int(m[4][:30]))
+    if (m := _ENTRY.fullmatch(name)) and (m["anonymous"] or m["user"]):
+        person = _anonymous(m["anonymous"]) if m["anonymous"] else _named(m["name"], m["user"])
+        return Parts(person, bool(m[1] or m[4]), name, None, m["kind"])
     return None
 
 
