@@ -110,7 +110,7 @@ STOPS = {
     "os-exit": Stop("import os\nos._exit(0)  # here", "no_result", "(exit code 0)", False),
     "abort": Stop("import os\nos.abort()  # here", "killed", "SIGABRT (signal 6)"),
     "crash": Stop("import ctypes\nctypes.string_at(0)  # here", "killed", "SIGSEGV (signal 11)"),
-    "kill": Stop("import os\nos.kill(os.getpid(), 9)  # here", "killed", "SIGKILL", False),
+    "kill": Stop("import os\nos.kill(os.getpid(), 9)  # here", "blocked", "a signal"),
     "memory": Stop("hog = np.ones(2**40)  # here", "out_of_memory", "more memory than it may"),
     "flood": Stop(
         "while True:\n    print('x' * 10_000)  # here", "output_flood", "more than 4 MiB", False

@@ -97,7 +97,7 @@ def test_a_template_is_never_written_over(graded: Path) -> None:
     ("options", "says"),
     [
         (["canvas"], "The format canvas needs --template FILE"),
-        (["canvas", "--template", "sheet.csv"], "Which column is to be filled?"),
+        (["canvas", "--template", "sheet.csv", "--column", "x"], "no assignment column 'x'"),
         (["canvas", "--template", "nowhere.csv"], "nowhere.csv"),
         (["csv", "--scale-to", "ten"], "--scale-to 'ten' is no maximum of points"),
         (["csv", "--scale-to", "nan"], "--scale-to 'nan' is no maximum of points"),

@@ -17,6 +17,7 @@ import pytest
 
 from grader.sandbox import denials, raised, statements
 from grader.sandbox.statements import Stop
+from tests.replay import jax_process
 
 FILE = "s.py"
 
@@ -438,30 +439,66 @@ TRACED = {
 }
 
 
-@pytest.mark.parametrize(("body", "line"), TRACED.values(), ids=TRACED)
-@pytest.mark.parametrize(
-    "how", ["jax.jit", "jax.checkpoint", "lambda f: jax.jit(jax.grad(lambda x: f(x).sum()))"]
-)
-def test_the_line_inside_a_traced_function_is_the_learners(how: str, body: str, line: int) -> None:
-    stop = stopped(f"import jax, jax.numpy as jnp\n@{how}\ndef f(x):\n{body}f(jnp.ones(2))\n")
-    assert (stop.kind, stop.line) == ("raised", line)
-    assert "site-packages" not in stop.message
-
-
-def test_a_leaked_value_is_told_with_its_place_and_no_frame_of_ours() -> None:
-    stop = stopped(
-        "import jax\nkept = []\n@jax.jit\ndef f(x):\n    kept.append(x * 2)\n    return x\n"
-        "f(1.0)\nprint(kept[0] + 1)\n"
+HOW = ("jax.jit", "jax.checkpoint", "lambda f: jax.jit(jax.grad(lambda x: f(x).sum()))")
+LEAK = """\
+import jax
+kept = []
+@jax.jit
+def f(x):
+    kept.append(x * 2)
+    return x
+f(1.0)
+print(kept[0] + 1)
+"""
+WITH_JAX = {
+    f"{name} under {how}": (
+        f"import jax, jax.numpy as jnp\n@{how}\ndef f(x):\n{body}f(jnp.ones(2))\n"
     )
-    assert stop.line == 8
-    assert "created on line s.py:5" in stop.message
-    assert "statements" not in stop.message
+    for name, (body, _line) in TRACED.items()
+    for how in HOW
+} | {"leak": LEAK, "large": "import jax.numpy as jnp\nx = jnp.ones((2**20, 2**20))\n"}
 
 
-def test_an_array_that_is_too_large_is_told_as_memory() -> None:
-    stop = stopped("import jax.numpy as jnp\nx = jnp.ones((2**20, 2**20))\n")
-    assert (stop.kind, stop.line) == ("out_of_memory", 2)
-    assert "RESOURCE_EXHAUSTED" in stop.message
+@pytest.fixture(scope="module")
+def with_jax() -> dict[str, dict[str, Any]]:
+    """Stops of modules that use JAX, which may not be loaded into a process that forks."""
+    script = (
+        "import json\nfrom tests.sandbox.test_statements import WITH_JAX, stopped\n"
+        "found = {name: stopped(source) for name, source in WITH_JAX.items()}\n"
+        "told = {name: [one.kind, one.line, one.message] for name, one in found.items()}\n"
+        "print(json.dumps(told))"
+    )
+    told = jax_process.run(script)
+    return {
+        name: dict(zip(("kind", "line", "message"), one, strict=True)) for name, one in told.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, (_, line) in TRACED.items()])
+@pytest.mark.parametrize("how", HOW)
+def test_the_line_inside_a_traced_function_is_the_learners(
+    with_jax: dict[str, dict[str, Any]], how: str, name: str, line: int
+) -> None:
+    stop = with_jax[f"{name} under {how}"]
+    assert (stop["kind"], stop["line"]) == ("raised", line)
+    assert "site-packages" not in stop["message"]
+
+
+def test_a_leaked_value_is_told_with_its_place_and_no_frame_of_ours(
+    with_jax: dict[str, dict[str, Any]],
+) -> None:
+    stop = with_jax["leak"]
+    assert stop["line"] == 8
+    assert "created on line s.py:5" in stop["message"]
+    assert "statements" not in stop["message"]
+
+
+def test_an_array_that_is_too_large_is_told_as_memory(
+    with_jax: dict[str, dict[str, Any]],
+) -> None:
+    stop = with_jax["large"]
+    assert (stop["kind"], stop["line"]) == ("out_of_memory", 2)
+    assert "RESOURCE_EXHAUSTED" in stop["message"]
 
 
 def test_memory_that_the_system_refuses_is_told_as_memory() -> None:
