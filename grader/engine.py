@@ -102,12 +102,17 @@ def grade(
         verdict=scoring.verdict(findings, evidence.outcome),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         notes=_notes(submission, evidence),
-        created_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        created_at=now(),
         wall_s=round(clock.total(), 3),
     )
     receipt = build(parts)
     clock.stage("")
     return Grade(receipt, seed, clock.stages, evidence.cache_hits)
+
+
+def now() -> str:
+    """Return the moment as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class _Clock:

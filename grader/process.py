@@ -28,6 +28,9 @@ TAIL_BYTES = 16 * 1024
 LOOK_S = 0.25
 MOMENT_S = 0.001
 MOST_CROWDED = 16.0
+# By number: the names do not exist on Windows, nor do the signals.
+SIGKILL, SIGXCPU = 9, 24
+NEAR_LIMIT_S = 0.5
 
 # What our own child ends with when an exception leaves its main function.
 BROKEN_DOWN = 70
@@ -106,6 +109,12 @@ class Exit:
     signal: int | None
     cpu_s: float = 0.0
     peak_bytes: int = 0
+
+    def by_cpu_limit(self, cpu_limit_s: float) -> bool:
+        """Return whether it was the CPU limit that ended it, and not some other kill."""
+        if self.signal == SIGKILL:
+            return self.cpu_s >= cpu_limit_s - NEAR_LIMIT_S
+        return self.signal == SIGXCPU
 
 
 def start(thread: threading.Thread) -> None:

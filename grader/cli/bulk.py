@@ -21,6 +21,7 @@ from grader.catalog.load import Entry
 from grader.cli import early, settle
 from grader.cli.main import STARTED
 from grader.cli.progress import Display, Silent, display
+from grader.engine import now
 from grader.errors import UsageProblem
 from grader.gradebook import receipts, results, runner, sources, versions
 from grader.gradebook.book import standing_row
@@ -28,7 +29,6 @@ from grader.gradebook.executors import Executor
 from grader.gradebook.executors.local import Local, Terms
 from grader.gradebook.ledger import Ledger
 from grader.gradebook.report import Times
-from grader.gradebook.runner import now
 from grader.records.gradebook import Collected, Gradebook
 from grader.sandbox import cache
 from grader.sandbox.host import open_host
@@ -64,7 +64,7 @@ class Run:
     ledger: Ledger
     collected: Collected
     plan: Plan
-    render: settle.Render
+    render: receipts.Render
     show: Display = field(default_factory=Silent)
     undecided: set[str] = field(default_factory=set)
 
@@ -213,18 +213,12 @@ def _say_plan(run: Run) -> None:
     if plan.shared:
         parts.append(f"{plan.shared} of equal bytes")
     run.show.say(f"{run.collected.layout}: {count} submissions: {', '.join(parts)}")
-    counts: dict[str, int] = {}
-    for note in run.collected.notes:
-        counts[note.kind] = counts.get(note.kind, 0) + 1
-    for note in run.collected.notes:
-        if note.kind != "ignored":
-            run.show.say(
-                f"  {note.kind}: {note.who}: {note.text}"
-                if note.who
-                else f"  {note.kind}: {note.text}"
-            )
-    if counts.get("ignored"):
-        run.show.say(f"  {counts['ignored']} files ignored; report.html names them")
+    told = [note for note in run.collected.notes if note.kind != "ignored"]
+    for note in told:
+        run.show.say(f"  {': '.join(filter(None, (note.kind, note.who, note.text)))}")
+    ignored = len(run.collected.notes) - len(told)
+    if ignored:
+        run.show.say(f"  {ignored} files ignored; report.html names them")
 
 
 def _say_end(run: Run, book: Gradebook) -> int:

@@ -12,6 +12,7 @@ import click
 from grader.cli import bulk, options, settle
 from grader.cli.opened import Opened, learner, opened
 from grader.cli.progress import display
+from grader.engine import now
 from grader.errors import UsageProblem
 from grader.gradebook import runner
 from grader.receipt.escape import visible_line
@@ -139,7 +140,7 @@ def _override(found: Opened, asked: dict[str, Any]) -> None:
         was=known[check].points,
         points=int(text),
         by=asked["by"] or _user(),
-        at=runner.now(),
+        at=now(),
         why=asked["why"].strip(),
     )
     found.ledger.override(row.person.key, change)

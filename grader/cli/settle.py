@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,13 @@ from grader.records.gradebook import Gradebook
 from grader.records.receipt import Receipt
 from grader.sandbox import cache
 
-Render = Callable[[Receipt, str], str]
 
-
-def renderer(entry: Entry) -> Render:
+def renderer(entry: Entry) -> receipts.Render:
     """Return what renders a receipt of this course in a form."""
     return functools.partial(_render, templates=entry.course.templates)
 
 
 def _render(receipt: Receipt, form: Any, *, templates: list[Path]) -> str:
-    if form == "json":
-        return render(receipt, form, templates)
     return render(receipt, form, templates, cache=compiled_templates())
 
 
@@ -45,7 +40,7 @@ def finish(
     root: Path,
     ledger: Ledger,
     entry: Entry,
-    made: Render,
+    made: receipts.Render,
     *,
     anonymous: bool = False,
     times: Times | None = None,
@@ -68,7 +63,7 @@ def finish(
     return book
 
 
-def _write(root: Path, book: Gradebook, entry: Entry, made: Render, times: Times) -> None:
+def _write(root: Path, book: Gradebook, entry: Entry, made: receipts.Render, times: Times) -> None:
     for row in book.rows:
         receipts.write(row, root, made)
     for _, data in exports.export("csv", book).files:

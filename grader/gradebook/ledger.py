@@ -270,8 +270,8 @@ class Ledger:
         gone = sorted(before - members.keys())
         with self._write() as db:
             db.execute("DELETE FROM notes")
+            replaced = [(key,) for key in (members if rest else {*before, *members})]
             for table in ("members", "handed_in"):
-                replaced = [(key,) for key in (members if rest else {*before, *members})]
                 db.executemany(f"DELETE FROM {table} WHERE person = ?", replaced)
             db.executemany(
                 "INSERT INTO members VALUES (?, ?)",

@@ -29,15 +29,8 @@ def write(row: Row, root: Path, render: Render) -> bool:
         return False
     place = stem(row)
     text = render(row.receipt, "json").encode()
-    if _same(root / f"{place}.json", text):
+    if results.holds(root / f"{place}.json", text):
         return False
     for form in FORMS:
         results.put(root / f"{place}.{form}", render(row.receipt, form).encode())
     return results.put(root / f"{place}.json", text)
-
-
-def _same(path: Path, content: bytes) -> bool:
-    try:
-        return path.read_bytes() == content
-    except OSError:
-        return False

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from grader.errors import EnvironmentProblem
+from grader.receipt.lock import is_gone
 
 LEDGER, MARKS = "ledger.sqlite", "marks.csv"
 ANONYMOUS, PSEUDONYMS = "anonymous", "pseudonyms.csv"
@@ -42,7 +43,7 @@ def put(place: Path, content: bytes) -> bool:
 
     Raises: EnvironmentProblem where it cannot be written; the old file stays then.
     """
-    if _holds(place, content):
+    if holds(place, content):
         return False
     fresh = place.with_name(f".{_host()}-{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
@@ -63,7 +64,8 @@ def put_all(root: Path, files: Mapping[str, bytes]) -> list[str]:
     return [name for name, content in files.items() if put(root / name, content)]
 
 
-def _holds(place: Path, content: bytes) -> bool:
+def holds(place: Path, content: bytes) -> bool:
+    """Return whether a file is there with just these bytes."""
     try:
         found = place.lstat()
         return found.st_size == len(content) and place.read_bytes() == content
@@ -77,17 +79,8 @@ def _host() -> str:
 
 def _is_left_behind(path: Path) -> bool:
     """Return whether a process of this machine wrote it that is not there any more."""
-    # On Windows os.kill(pid, 0) would interrupt the process instead of asking about it.
     found = _FRESH.fullmatch(path.name)
-    if os.name != "posix" or found is None or found[1] != _host():
-        return False
-    try:
-        os.kill(int(found[2]), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        pass
-    return False
+    return found is not None and found[1] == _host() and is_gone(found[2])
 
 
 def unwritable(place: Path, error: OSError) -> EnvironmentProblem:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
+from grader.engine import now
 from grader.gradebook.executors import Executor, Result, Task
 from grader.gradebook.ledger import Attempt, Key, Ledger
 from grader.intake import MOST_BYTES
@@ -131,11 +131,6 @@ def grade_all(made: Plan, ledger: Ledger | None, executor: Executor, progress: P
     keys = {key.text(): key for key in made.keys.values()}
     for result in executor.run(_tasks(made)):
         progress(_keep(result, keys[result.key], ledger))
-
-
-def now() -> str:
-    """Return the moment as ISO 8601 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _tasks(made: Plan) -> Iterator[Task]:

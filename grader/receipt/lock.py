@@ -86,15 +86,20 @@ def _is_left_behind(path: Path, stale_s: float) -> bool:
 
 def _holder_is_gone(holder: list[str]) -> bool:
     """Return whether the lock was made on this machine by a process that no longer exists."""
+    return len(holder) == 3 and holder[1] == socket.gethostname() and is_gone(holder[0])
+
+
+def is_gone(pid: str) -> bool:
+    """Return whether this machine has no process of that id; False where that cannot be told."""
     # On Windows os.kill(pid, 0) would interrupt the process instead of asking about it.
-    if os.name != "posix" or len(holder) != 3 or holder[1] != socket.gethostname():
+    if os.name != "posix":
         return False
     try:
-        os.kill(int(holder[0]), 0)
+        os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
     except (OSError, ValueError, OverflowError):
-        return False
+        pass
     return False
 
 

@@ -14,15 +14,12 @@ from typing import Any, cast
 from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import WireProblem
-from grader.process import BROKEN_DOWN, Child, Deadline, Exit, exhausted
+from grader.process import BROKEN_DOWN, SIGKILL, Child, Deadline, Exit, exhausted
 from grader.records.evidence import Program
 from grader.records.observation import Collective, Fate, Observation, Replay
 from grader.records.truth import Array
 
 PROGRAM_S = 40.0
-NEAR_LIMIT_S = 0.5
-# By number: the names do not exist on Windows, nor do the signals.
-SIGKILL, SIGXCPU = 9, 24
 Cases = Mapping[str, Mapping[str, list[Array]]]
 Launch = Callable[[], Child]
 
@@ -246,8 +243,7 @@ def _ended(
         last = text.strip().splitlines()[-1:] or ["no word"]
         return _lost(seen, "undecided", f"the clean room broke down: {last[0][:300]}")
     if ended is not None and ended.signal is not None:
-        over = ended.signal == SIGKILL and ended.cpu_s >= cpu_s - NEAR_LIMIT_S
-        if ended.signal == SIGXCPU or over:
+        if ended.by_cpu_limit(cpu_s):
             return _lost(seen, "cpu_limit", "")
         if ended.signal == SIGKILL:
             # No program can do that: memory and CPU end otherwise, and nobody else may signal it.

@@ -14,7 +14,7 @@ from typing import Any
 from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import EnvironmentProblem, Undecided, WireProblem
-from grader.process import Child, Deadline, Exit, exhausted
+from grader.process import SIGKILL, Child, Deadline, Exit, exhausted
 from grader.records.evidence import (
     REQUIRED_LAYERS,
     Claim,
@@ -36,10 +36,7 @@ _SETTING = re.compile(
     r"(is switched on|was set to [\w.\-]{1,40}; the programs were exported without it)"
 )
 GRACE_S = 10
-NEAR_LIMIT_S = 0.5
 READY_S = 30.0
-# By number: the name does not exist on Windows.
-SIGKILL = 9
 Listener = Callable[[Program], None]
 
 
@@ -337,7 +334,7 @@ def _ended_from_outside(run: _Run, ended: Exit | None, child: Child, cpu_s: int)
     ours = run.done or run.timed_out or bool(run.garbled) or child.output.flooded
     if ours or ended is None or ended.signal != SIGKILL:
         return False
-    return ended.cpu_s < cpu_s - NEAR_LIMIT_S
+    return not ended.by_cpu_limit(cpu_s)
 
 
 def _gets_ready(child: Child) -> bool:

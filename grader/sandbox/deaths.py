@@ -71,7 +71,7 @@ def told(death: Death) -> Outcome:
         return _deadlock(death, stuck)
     if crashed and _NO_MEMORY.search(death.text):
         return no_memory(death.line, death.frames, memory_mib=death.memory_mib)
-    if ended is not None and _ran_out(ended, death.cpu_limit_s):
+    if ended is not None and ended.by_cpu_limit(death.cpu_limit_s):
         return cpu(death.line, death.frames, ended.cpu_s, death.cpu_limit_s)
     if ended is not None and ended.signal:
         return _killed(death, ended.signal)
@@ -183,15 +183,6 @@ def _gone(death: Death) -> Outcome:
         death.frames,
         f"remove calls such as os._exit: {IMPORTED}",
     )
-
-
-def _ran_out(ended: Exit, cpu_limit_s: float) -> bool:
-    """Return whether it was the CPU limit that ended a process, and not some other kill."""
-    over = getattr(signal, "SIGXCPU", None)
-    kill = getattr(signal, "SIGKILL", None)
-    if ended.signal is None or ended.signal not in (over, kill):
-        return False
-    return ended.signal == over or ended.cpu_s >= cpu_limit_s - 0.5
 
 
 def _signal(number: int) -> str:

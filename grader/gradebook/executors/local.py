@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from grader import engine
 from grader.catalog.load import Entry
-from grader.errors import EnvironmentProblem, Undecided
+from grader.errors import Undecided
 from grader.gradebook.executors import Result, Task
 from grader.process import start
 from grader.receipt.render import to_json
@@ -99,8 +99,6 @@ class Local:
             host = self._take_host()
             try:
                 return self._grade(task, host)
-            except EnvironmentProblem:
-                raise
             except Undecided as error:
                 problem = error
                 self._drop_if_dead(host)
