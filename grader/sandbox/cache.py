@@ -20,7 +20,7 @@ from pathlib import Path
 WORKS, NEVER_HITS = "works", "never hits"
 _MARK = "state"
 # Of what is kept: programs compiled otherwise are not found again.
-FORM = "2"
+FORM = "3"
 
 
 def home() -> Path:
@@ -40,14 +40,14 @@ def folder(warm: Path) -> Path | None:
         return None
     if not sources:
         return None
-    facts = "\n".join([FORM, sys.version, *_jax_versions(), platform.machine(), _processor()])
+    facts = "\n".join([FORM, sys.version, *jax_versions(), platform.machine(), _processor()])
     digest = hashlib.sha256(facts.encode())
     for source in sources:
         digest.update(hashlib.sha256(source).digest())
     return home() / "xla" / digest.hexdigest()[:20]
 
 
-def _jax_versions() -> list[str]:
+def jax_versions() -> list[str]:
     """Return the names of the installed metadata folders of jax and jaxlib.
 
     `importlib.metadata` says the same and takes longer to import than all else here.

@@ -241,29 +241,6 @@ def _seal() -> None:
         libc("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
 
 
-# What a learner's program or its export imports on first use, and each child would for itself.
-_ON_FIRST_USE = (
-    "concurrent.futures.thread",
-    "faulthandler",
-    "grader.replay.worker",
-    "grader.sandbox.learner",
-    "grader.sandbox.statements",
-    "jax._src.cache_key",
-    "jax._src.compilation_cache",
-    "jax.experimental.multihost_utils",
-    "jaxlib.mlir.dialects.builtin",
-    "jaxlib.mlir.dialects.mhlo",
-    "numpy.testing",
-    "scipy.linalg",
-)
-
-
-def _load_ahead() -> None:
-    for name in _ON_FIRST_USE:
-        with contextlib.suppress(ImportError):  # JAX's own modules move between versions
-            importlib.import_module(name)
-
-
 def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool, room: str) -> None:
     """Import what the children need, then serve requests on `control_fd`.
 
@@ -285,7 +262,9 @@ def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool, r
     importlib.import_module("grader.sandbox.programs")
     importlib.import_module("grader.sandbox.claims")
     if many:
-        _load_ahead()
+        from grader.sandbox import ahead
+
+        ahead.prepare()
     gc.freeze()
     gc.enable()
     control = socket.socket(fileno=control_fd)

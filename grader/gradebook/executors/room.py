@@ -204,7 +204,7 @@ class Room(_Plugin):  # type: ignore[misc]  # Any, where Dask may be missing
                 forbidden = [*self._terms.entry.course.secrets(), *self._shipped.forbidden]
                 with suppress(RuntimeError):  # no home directory, so no keys in it
                     forbidden.append(str(secret.home()))
-                self._server = open_host(forbidden, self._cache)
+                self._server = open_host(forbidden, self._cache, many=True)
             return self._server
 
     def _refuse_closed(self) -> None:
