@@ -50,7 +50,8 @@ def read(path: str) -> Submission:
             )
         if place.is_dir():
             raise UsageProblem(
-                f"{shown} is a folder", next_step="name one file; a folder cannot be graded yet"
+                f"{shown} is a folder, and one file is wanted here",
+                next_step="name a file in it; `grade EXERCISE FOLDER` grades everybody in it",
             )
         if place.exists() and not place.is_file():
             raise UsageProblem(f"{shown} is no ordinary file", next_step="name a .py file")

@@ -53,7 +53,11 @@ def test_a_name_that_is_no_text_becomes_text(tmp_path: Path) -> None:
     ("name", "what", "next_step"),
     [
         ("", "the file has an empty name", "name one .py file"),
-        ("folder", "{} is a folder", "name one file; a folder cannot be graded yet"),
+        (
+            "folder",
+            "{} is a folder, and one file is wanted here",
+            "name a file in it; `grade EXERCISE FOLDER` grades everybody in it",
+        ),
         ("dangling.py", "{} is a link to nowhere", "name the file it should point to"),
         ("loop.py", "{} is a link to nowhere", "name the file it should point to"),
         ("pipe", "{} is no ordinary file", "name a .py file"),

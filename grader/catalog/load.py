@@ -9,14 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from grader.catalog.course import Course
 from grader.catalog.models import Content, Exercise, Rubric
-from grader.catalog.oracle import Oracle
 from grader.errors import ContentProblem, UsageProblem
+
+if TYPE_CHECKING:
+    from grader.catalog.oracle import Oracle
 
 Model = TypeVar("Model", bound=Content)
 
@@ -56,6 +58,9 @@ class Entry:
     @cached_property
     def oracle(self) -> Oracle:
         """Return the exercise's truth, loaded on first use."""
+        # NumPy comes with it, which takes longer than all else that a command without a grade does.
+        from grader.catalog.oracle import Oracle
+
         return Oracle.load(self.rubric_folder / "oracle.py")
 
     @cached_property

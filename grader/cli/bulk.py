@@ -6,7 +6,6 @@ What is finished is kept at once: an interrupted run goes on where it stopped.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,20 +20,23 @@ from grader.catalog.load import Entry
 from grader.cli import early, settle
 from grader.cli.main import STARTED
 from grader.cli.progress import Display, Silent, display
-from grader.engine import now
 from grader.errors import UsageProblem
-from grader.gradebook import receipts, results, runner, sources, versions
-from grader.gradebook.book import standing_row
+from grader.gradebook import part, receipts, results, runner, sources, ungraded, versions
+from grader.gradebook.book import graded_row
 from grader.gradebook.executors import Executor
-from grader.gradebook.executors.local import Local, Terms
 from grader.gradebook.ledger import Ledger
-from grader.gradebook.report import Times
-from grader.records.gradebook import Collected, Gradebook
+from grader.gradebook.ungraded import Hindrance, Taken
+from grader.receipt.escape import visible_line
+from grader.records.gradebook import Collected, Note
 from grader.sandbox import cache
 from grader.sandbox.host import open_host
 
 if TYPE_CHECKING:
+    from grader.gradebook.report import Times
     from grader.gradebook.runner import Done, Plan
+
+_MOST_NAMES = 10
+_MOST_NOTES = 200
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Order:
     only_full: bool
     cache: bool
     again: bool = False
+    preview: bool = False
     anonymous: bool = False
     executor: str = "local"
     scheduler: str | None = None
@@ -64,9 +67,10 @@ class Run:
     ledger: Ledger
     collected: Collected
     plan: Plan
-    render: receipts.Render
+    shelf: receipts.Shelf
     show: Display = field(default_factory=Silent)
     undecided: set[str] = field(default_factory=set)
+    hindered: dict[str, Hindrance] = field(default_factory=dict)
 
 
 def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
@@ -79,28 +83,58 @@ def grade_many(found: courses.Course, exercise: str, order: Order) -> int:
     entry = load(found, exercise)
     root = results.folder(Path(order.out), exercise)
     with Ledger(root / results.LEDGER) as ledger:
+        # Before anything is graded: a sheet that is spoilt would stop the end of the run.
+        settle.read_marks(root)
         run = prepare(entry, root, ledger, order)
         keys = {at: key.text() for at, key in run.plan.keys.items()}
         gone = ledger.set_class(run.collected, keys, rest=order.again)
+        hindered = run.collected.hindered if isinstance(run.collected, Taken) else {}
+        here = [person.key for one in run.collected.hand_ins for person in one.people]
+        ungraded.keep(ledger, hindered, rest=order.again, but=here)
         facts = {"exercise": exercise, "course": str(found.root)}
         if order.roster:
             facts["roster"] = os.path.realpath(order.roster)
         ledger.note_about(facts)
         with display(len(run.plan.pending), order.quiet) as run.show:
             _say_plan(run)
-            if gone:
-                names = ", ".join(gone)
-                run.show.say(f"  no longer here, their attempts stay in the ledger: {names}")
-                changed = [key for key in gone if ledger.overrides(key)]
-                if changed:
-                    run.show.say(f"  among them with overrides: {', '.join(changed)}")
-            people = _people(run)
-            grade_only(run, order, lambda done: _keep(run, done, people), ledger)
-            times = Times(now(), round(time.monotonic() - STARTED, 1))
-            book = settle.finish(
-                root, ledger, entry, run.render, anonymous=order.anonymous, times=times
+            _say_gone(run, gone)
+            _grade(run, order)
+            ended = settle.finish(
+                run.shelf, entry, anonymous=order.anonymous, times=lambda: _times(ledger)
             )
-    return _say_end(run, book)
+            _say_strays(run, ended.strays)
+            for place in ended.aside:
+                run.show.say(f"  of an earlier file, moved aside: {place}")
+            if ended.mended:
+                run.show.say(f"  changed or removed by somebody, now as graded: {_listed(ended)}")
+            run.hindered = ungraded.of(ledger)
+    return _say_end(run, ended)
+
+
+def _grade(run: Run, order: Order) -> None:
+    """Grade what is pending, and count the time."""
+    people = _people(run)
+    if not run.plan.pending:
+        return
+    from grader.gradebook import spent
+
+    clock = spent.Spent(run.ledger, STARTED)
+
+    def progress(done: Done) -> None:
+        _keep(run, done, people)
+        clock.tick()
+
+    try:
+        grade_only(run, order, progress, run.ledger)
+    finally:
+        clock.keep()
+
+
+def _times(ledger: Ledger) -> Times:
+    # Not at the top, as the executor: a second run has nothing to grade and nothing to write.
+    from grader.gradebook import spent
+
+    return spent.times(ledger)
 
 
 def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
@@ -111,9 +145,11 @@ def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
         source=order.source,
         roster=_roster(ledger, order),
     )
+    if order.again:
+        collected = part.of_class(collected, ledger.members(), ledger.notes())
     known = runner.Known(entry.digest, versions.environment(), entry.exercise.siblings)
     plan = runner.plan(collected, ledger, known, again=order.again)
-    return Run(entry, root, ledger, collected, plan, settle.renderer(entry))
+    return Run(entry, root, ledger, collected, plan, settle.shelf(root, ledger, entry))
 
 
 def _roster(ledger: Ledger, order: Order) -> Path | None:
@@ -161,19 +197,31 @@ def _people(run: Run) -> dict[str, list[str]]:
 
 def _keep(run: Run, done: Done, people: Mapping[str, Sequence[str]]) -> None:
     """Write the receipts of everybody whom a result counts for, while others are still graded."""
-    run.show.advance(done)
+    own = people.get(done.key, ())
+    run.show.advance(done, own)
     if done.receipt is None or done.receipt.verdict == "undecided":
-        run.undecided.update(people.get(done.key, ()))
+        run.undecided.update(own)
+        why = (
+            Hindrance("undecided", done.problem, done.next_step or ungraded.AGAIN)
+            if done.receipt is None
+            else ungraded.undecided(done.receipt)
+        )
+        ungraded.keep(run.ledger, dict.fromkeys(own, why), rest=True)
         return
     for person in people.get(done.key, ()):
-        row = standing_row(run.ledger, person)
-        if row is not None:
-            receipts.write(row, run.root, run.render)
+        member = run.ledger.member(person)
+        # Somebody with two hand-ins has the receipt of the one that counts.
+        if member is not None and member.key == done.key:
+            run.shelf.write(graded_row(member, done.receipt), done.number)
 
 
 @contextmanager
 def _executor(run: Run, order: Order) -> Iterator[Executor]:
-    key = secret.ensure()
+    # Not at the top: it brings all that grades, and a second run has nothing to grade.
+    from grader.gradebook.executors.local import Local, Terms
+
+    # A preview leaves nothing behind, so without a secret it draws inputs for itself.
+    key = (secret.read() or os.urandom(32)) if order.preview else secret.ensure()
     terms = Terms(run.entry, key, order.only_full)
     if order.executor == "dask":
         from grader.gradebook.executors.dask import Dask
@@ -182,11 +230,11 @@ def _executor(run: Run, order: Order) -> Iterator[Executor]:
             terms,
             order.scheduler,
             early.forbidden(run.entry.course),
-            warm=settle.warmed if order.cache else None,
+            warm=settle.warmed if order.cache and not order.preview else None,
         )
     else:
         place = early.cache_place(run.entry.course, run.entry.exercise.id) if order.cache else None
-        place = settle.warmed(run.entry, place)
+        place = place if order.preview else settle.warmed(run.entry, place)
         forbidden, kept = early.forbidden(run.entry.course), cache.usable(place) if place else None
         made = Local(terms, lambda: open_host(forbidden, kept, many=True), order.jobs)
     try:
@@ -214,25 +262,73 @@ def _say_plan(run: Run) -> None:
         parts.append(f"{plan.shared} of equal bytes")
     run.show.say(f"{run.collected.layout}: {count} submissions: {', '.join(parts)}")
     told = [note for note in run.collected.notes if note.kind != "ignored"]
-    for note in told:
+    for note in told[:_MOST_NOTES]:
         run.show.say(f"  {': '.join(filter(None, (note.kind, note.who, note.text)))}")
+    if len(told) > _MOST_NOTES:
+        run.show.say(f"  and {len(told) - _MOST_NOTES} more; report.html has them all")
+    of_class = {check.id for check in run.entry.rubric.checks}
+    here = {person.key for person in run.collected.people}
+    for person, check in run.ledger.overridden():
+        if person in here and check not in of_class:
+            text = f"{check} of {person}, which this rubric does not have: it does not count"
+            run.show.say(f"  override of {text}")
     ignored = len(run.collected.notes) - len(told)
     if ignored:
-        run.show.say(f"  {ignored} files ignored; report.html names them")
+        counted = "1 file" if ignored == 1 else f"{ignored} files"
+        run.show.say(f"  {counted} ignored; report.html says which")
 
 
-def _say_end(run: Run, book: Gradebook) -> int:
+def _say_gone(run: Run, gone: Sequence[str]) -> None:
+    """Say who was there before and is no longer."""
+    if gone:
+        names = ", ".join(gone)
+        run.show.say(f"  no longer here, their attempts stay in the ledger: {names}")
+    changed = [key for key in gone if run.ledger.overrides(key)]
+    if changed:
+        run.show.say(f"  among them with overrides: {', '.join(changed)}")
+
+
+def _say_strays(run: Run, strays: Sequence[Note]) -> None:
+    """Say what lies in the results and counts for nobody: how much, and each."""
+    if strays:
+        run.show.say(f"  {len(strays)} in the results without a learner or a grade here:")
+    for note in strays[:_MOST_NAMES]:
+        run.show.say(f"    {note.who}: {note.text}")
+    if len(strays) > _MOST_NAMES:
+        run.show.say(f"    and {len(strays) - _MOST_NAMES} more; summary.json names them")
+
+
+def _listed(ended: settle.Finished) -> str:
+    more = len(ended.mended) - _MOST_NAMES
+    names = ", ".join(ended.mended[:_MOST_NAMES])
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _say_end(run: Run, ended: settle.Finished) -> int:
     """Say what came of it; returns the exit code: 5 where somebody has no verdict of this run."""
-    graded = [row for row in book.rows if row.receipt is not None]
-    passed = sum(row.receipt.verdict == "passed" for row in graded if row.receipt)
-    missing = sum(row.status == "missing" for row in book.rows)
-    undecided = run.undecided | {row.person.key for row in book.rows if row.status == "undecided"}
-    unclear = sum(note.kind == "ambiguous" for note in run.collected.notes)
-    words = [f"{passed} of {len(graded)} passed"]
-    words += [f"{missing} handed in nothing"] if missing else []
-    words += [f"{len(undecided)} undecided: run the same command again"] if undecided else []
-    words += [f"{unclear} ambiguous and not graded"] if unclear else []
-    click.echo(f"{', '.join(words)}\n\nresults  {run.root}")
+    stuck = {k: why.kind for k, why in run.hindered.items() if why.kind in ("ambiguous", "refused")}
+    kinds, undecided = list(stuck.values()), (run.undecided | ended.undecided) - stuck.keys()
+    words = [f"{ended.passed} of {ended.graded} passed"]
+    words += [f"{ended.missing} handed in nothing"] if ended.missing else []
+    words += [f"{len(undecided)} undecided: {ungraded.AGAIN}"] if undecided else []
+    words += [
+        f"{kinds.count(kind)} {said} and not graded"
+        for kind, said in (("ambiguous", "ambiguous"), ("refused", "not readable"))
+        if kind in kinds
+    ]
+    click.echo(f"{', '.join(words)}")
+    _say_open(run, sorted(undecided | stuck.keys()))
+    click.echo(f"\nresults  {run.root}")
     for name in ("report.html", "gradebook.csv", "summary.json"):
         click.echo(f"         {run.root / name}")
-    return 5 if undecided or unclear else 0
+    return 5 if undecided or stuck else 0
+
+
+def _say_open(run: Run, people: Sequence[str]) -> None:
+    """Say of each who has no verdict of this run what to do."""
+    for key in people[:_MOST_NAMES]:
+        why = run.hindered.get(key)
+        if why is not None:
+            click.echo(visible_line(f"  {key}: {why.kind}: {why.text}"))
+    if len(people) > _MOST_NAMES:
+        click.echo(f"  and {len(people) - _MOST_NAMES} more; report.html names them")

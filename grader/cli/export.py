@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from grader import secret
 from grader.cli import options, settle
 from grader.cli.opened import learner, opened
 from grader.errors import UsageProblem
-from grader.gradebook import exports, results
+from grader.gradebook import exports, results, strays
 from grader.receipt.escape import visible
-from grader.records.gradebook import Gradebook, Row
+from grader.records.gradebook import Gradebook
 
 
 @click.command("export")
@@ -52,17 +53,14 @@ def command(results_dir: str, form: str, course: str | None, **asked: Any) -> in
     """
     with opened(results_dir, course) as found:
         book = found.book()
+        for note in strays.unused(found.ledger.stands(), settle.read_marks(found.root)):
+            click.echo(visible(f"note: {note.who}: {note.text}"), err=True)
         if asked["who"]:
             asked["who"] = learner(book, asked["who"]).person.key
-        render = settle.renderer(found.entry)
-
-        def receipt_bytes(row: Row, wanted: str) -> bytes:
-            assert row.receipt is not None
-            return render(row.receipt, wanted).encode()
-
+        shelf = settle.shelf(found.root, found.ledger, found.entry)
         if asked["anonymize"]:
             book = _hidden(found.root, book, asked, write=not asked["dry_run"])
-        made = exports.export(form, book, _options(asked, receipt_bytes))
+        made = exports.export(form, book, _options(asked, shelf.content))
         out = Path(asked["out"]) if asked["out"] else found.root / "exports" / form
         for remark in made.remarks:
             click.echo(visible(f"note: {remark}"), err=True)
@@ -80,7 +78,11 @@ def _list(ctx: click.Context) -> None:
 
 
 def _hidden(root: Path, book: Gradebook, asked: dict[str, Any], *, write: bool) -> Gradebook:
-    hidden = exports.anonymize(book, secret.ensure())
+    # What is only shown leaves nothing behind, a secret neither.
+    known_key = secret.ensure() if write else secret.read()
+    if known_key is None:
+        click.echo("note: no course secret yet, so the real pseudonyms will differ", err=True)
+    hidden = exports.anonymize(book, known_key or os.urandom(32))
     if asked["who"]:
         known = {person.key: pseudonym for pseudonym, person in hidden.people.items()}
         asked["who"] = known[asked["who"]]

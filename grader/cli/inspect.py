@@ -13,6 +13,8 @@ from grader.cli.terminal import make_console, show_receipt
 from grader.gradebook import receipts
 from grader.gradebook.book import standing
 from grader.gradebook.ledger import Attempt
+from grader.gradebook.looks import next_step
+from grader.gradebook.ungraded import standing as status
 from grader.receipt.escape import visible, visible_line
 from grader.records.gradebook import Row
 
@@ -36,11 +38,14 @@ def command(results_dir: str, who: str, course: str | None) -> int:
             at = f", {row.submitted_at}" if row.submitted_at else ""
             click.echo(visible_line(f"handed in {row.shown}{at}{late}"))
         if row.receipt is None:
-            click.echo(row.status)
+            click.echo(status(row))
+            if step := next_step(row):
+                click.echo(visible_line(f"next      {step}"))
+            _say_attempts(found, row)
             return 0
         show_receipt(make_console(), row.receipt, None)
         _say_output(row)
-        _say_changes(row)
+        _say_changes(found, row)
         _say_history(found, row)
     return 0
 
@@ -53,13 +58,24 @@ def _say_output(row: Row) -> None:
             click.echo(f"  {visible(line)}")
 
 
-def _say_changes(row: Row) -> None:
+def _say_changes(found: Opened, row: Row) -> None:
+    """Say what a person changed: of each check what it gave itself, and every override since."""
+    assert row.receipt is not None
     for one in row.overrides:
         click.echo(
             visible_line(
                 f"override  {one.check}: {one.was} -> {one.points} by {one.by}, {one.at}: {one.why}"
             )
         )
+    own = {check.id: check for check in row.receipt.checks}
+    for check in dict.fromkeys(one.check for one in row.overrides):
+        last = [one for one in row.overrides if one.check == check][-1]
+        text = f"counts    {check}: {last.points} of {own[check].max_points}"
+        click.echo(visible_line(f"{text}; the check itself gave {own[check].points}"))
+    for one in found.ledger.overrides(row.person.key):
+        if one.check not in own:
+            text = f"override  {one.check}: {one.points} by {one.by}, {one.at}: {one.why}"
+            click.echo(visible_line(f"{text} (no check of this rubric, so it does not count)"))
     for mark in row.marks:
         text = f"mark      {mark.item}: {mark.points:g} of {mark.max_points:g}  {mark.comment}"
         click.echo(visible_line(text))
@@ -67,14 +83,19 @@ def _say_changes(row: Row) -> None:
 
 def _say_history(found: Opened, row: Row) -> None:
     assert row.receipt is not None
+    click.echo(f"\nreceipts  {found.root / receipts.stem(row)}.html")
+    key = _say_attempts(found, row)
+    click.echo(f"again     {_again(found, row, standing(found.ledger, key))}")
+
+
+def _say_attempts(found: Opened, row: Row) -> str:
+    """Say every attempt of these bytes; returns the key of the hand-in."""
     member = found.ledger.member(row.person.key)
     key = member.key if member else ""
-    attempts = found.ledger.history([key.partition(":")[0]])
-    click.echo(f"\nreceipts  {found.root / receipts.stem(row)}.html")
-    for attempt in attempts:
+    for attempt in found.ledger.history([key.partition(":")[0]]) if key else ():
         here = " (this rubric and these versions)" if attempt.key.text() == key else ""
         click.echo(f"attempt   {attempt.at}  {attempt.verdict} {attempt.points}{here}")
-    click.echo(f"again     {_again(found, row, standing(found.ledger, key))}")
+    return key
 
 
 def _again(found: Opened, row: Row, attempt: Attempt | None) -> str:

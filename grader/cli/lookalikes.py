@@ -39,7 +39,8 @@ def command(
 ) -> int:
     """List the submissions at PATH that look alike: for a person to judge, and no part of a grade.
 
-    Names, texts, comments, layout and what the starter gave do not count. Nothing is run.
+    Names, texts, comments, layout and what the starter gave do not count; of a notebook only its
+    code cells do. Nothing is run.
 
     Example: grade lookalikes distributed-03 submissions.zip
     """

@@ -8,7 +8,8 @@ import click
 
 from grader.cli import options, settle
 from grader.cli.opened import opened
-from grader.gradebook import marks, results
+from grader.gradebook import marks, results, strays
+from grader.receipt.escape import visible_line
 
 
 @click.command("marks")
@@ -27,6 +28,8 @@ def command(results_dir: str, out: str | None, course: str | None) -> int:
         place = Path(out) if out else found.root / results.MARKS
         known = marks.read(place) if place.exists() else settle.read_marks(found.root)
         text = marks.sheet(found.book(), known)
+        for note in strays.unused(found.ledger.stands(), known):
+            click.echo(visible_line(f"note: {note.who}: {note.text}"), err=True)
         results.put(place, text.encode(errors="backslashreplace"))
         click.echo(f"fill in points, max_points and comment: {place}")
         if place != found.root / results.MARKS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def learner(book: Gradebook, wanted: str) -> Row:
 
     Raises: UsageProblem where nobody or more than one is meant.
     """
-    folded = wanted.casefold()
+    folded = _folded(wanted)
     found = [row for row in book.rows if folded in _names(row)]
     if not found and folded:
         # Part of a name will do where it is nobody else's.
@@ -98,4 +99,9 @@ def learner(book: Gradebook, wanted: str) -> Row:
 def _names(row: Row) -> set[str]:
     person = row.person
     names = {person.key, person.name, person.email, *person.ids.values()}
-    return {name.casefold() for name in names if name}
+    return {_folded(name) for name in names if name}
+
+
+def _folded(name: str) -> str:
+    # macOS hands out names with their accents apart.
+    return unicodedata.normalize("NFC", name).casefold()

@@ -6,7 +6,7 @@ Everything goes to standard error; names and messages of learners are shown as p
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -25,8 +25,8 @@ class Display(Protocol):
     def say(self, text: str) -> None:
         """Show a line of its own."""
 
-    def advance(self, done: Done) -> None:
-        """Count one result."""
+    def advance(self, done: Done, who: Sequence[str] = ()) -> None:
+        """Count one result, which is that of these learners."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -38,7 +38,7 @@ class Silent:
     def say(self, text: str) -> None:
         """Show nothing."""
 
-    def advance(self, done: Done) -> None:
+    def advance(self, done: Done, who: Sequence[str] = ()) -> None:
         """Show nothing."""
 
     def close(self) -> None:
@@ -74,6 +74,13 @@ def _span(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
 
 
+def _open(done: Done, who: Sequence[str]) -> str:
+    """Return what is said of a result that is none."""
+    said = f"undecided: {done.problem}"
+    said += f" ({', '.join(who)})" if who else ""
+    return f"{said}; next: {done.next_step}" if done.next_step else said
+
+
 class Lines:
     """A line now and then, for logs."""
 
@@ -85,11 +92,11 @@ class Lines:
         """Print the line."""
         click.echo(visible(text), err=True)
 
-    def advance(self, done: Done) -> None:
+    def advance(self, done: Done, who: Sequence[str] = ()) -> None:
         """Count, and say how far it is when some seconds have passed, and at the end."""
         self._count.add(done)
         if done.problem:
-            self.say(f"undecided: {done.problem}")
+            self.say(_open(done, who))
         last = self._count.done == self._count.total
         if last or time.monotonic() - self._said >= EVERY_S:
             self._said = time.monotonic()
@@ -118,11 +125,11 @@ class Bar:
         """Print the line above the bar."""
         self._console.print(visible(text), soft_wrap=True)
 
-    def advance(self, done: Done) -> None:
+    def advance(self, done: Done, who: Sequence[str] = ()) -> None:
         """Count, and draw."""
         self._count.add(done)
         if done.problem:
-            self.say(f"undecided: {done.problem}")
+            self.say(_open(done, who))
         self._progress.update(self._task, advance=1, description=self._count.text())
 
     def close(self) -> None:

@@ -9,14 +9,18 @@ from typing import Any
 
 import click
 
+from grader import secret
 from grader.cli import bulk, options, settle
 from grader.cli.opened import Opened, learner, opened
 from grader.cli.progress import display
 from grader.engine import now
 from grader.errors import UsageProblem
-from grader.gradebook import runner
+from grader.gradebook import runner, spent
+from grader.gradebook.book import in_force
+from grader.gradebook.looks import points
+from grader.gradebook.rounding import shown
 from grader.receipt.escape import visible_line
-from grader.records.gradebook import Override
+from grader.records.gradebook import Override, Row
 
 _MOST_DIGITS = 9
 
@@ -70,6 +74,7 @@ def command(results_dir: str, paths: tuple[str, ...], course: str | None, **aske
             only_full=asked["require_confinement"] != "auto",
             cache=True,
             again=True,
+            preview=asked["preview"],
         )
         if asked["preview"]:
             return _preview(found, order)
@@ -90,6 +95,9 @@ def _above(found: Opened) -> Path:
 def _preview(found: Opened, order: bulk.Order) -> int:
     """Grade everything and compare, with nothing kept."""
     before = {row.person.key: row for row in found.book().rows}
+    marked = settle.read_marks(found.root)
+    if secret.read() is None:
+        click.echo("no course secret yet: this preview draws inputs of its own", err=True)
     run = bulk.prepare(found.entry, found.root, found.ledger, order)
     new: dict[str, runner.Done] = {}
     with display(len(run.plan.pending), order.quiet) as show:
@@ -99,22 +107,32 @@ def _preview(found: Opened, order: bulk.Order) -> int:
     for position, hand_in in enumerate(run.collected.hand_ins):
         done = new.get(run.plan.keys[position].text())
         for person in hand_in.people:
-            old = before.get(person.key)
-            was = _points(old.receipt if old else None)
+            old = before.get(person.key, Row(person, "missing"))
+            was = _points(old)
             if done is None or done.receipt is None or done.receipt.verdict == "undecided":
                 # Such an attempt never takes the place of a decided one.
                 click.echo(visible_line(f"? {person.key}: {was} stays, undecided this time"))
                 continue
-            now = _points(done.receipt)
-            changed += was != now
-            sign = " " if was == now else "*"
-            click.echo(visible_line(f"{sign} {person.key}: {was} -> {now}"))
+            by_hand = in_force(done.receipt, found.ledger.overrides(person.key))
+            given = marked.get(person.key, ())
+            would = _points(Row(person, "graded", done.receipt, overrides=by_hand, marks=given))
+            changed += was != would
+            sign = " " if was == would else "*"
+            click.echo(visible_line(f"{sign} {person.key}: {was} -> {would}"))
     click.echo(f"{changed} would change; nothing was written")
     return 0
 
 
-def _points(receipt: Any) -> str:
-    return "none" if receipt is None else f"{receipt.points} ({receipt.verdict})"
+def _points(row: Row) -> str:
+    """Return the points as the gradebook has them, and what of them a person gave."""
+    got = points(row)
+    if got is None or row.receipt is None:
+        return "none"
+    changed = len({one.check for one in row.overrides})
+    told: list[str] = [row.receipt.verdict]
+    told += [f"{changed} check{'' if changed == 1 else 's'} set by hand"] if changed else []
+    told += ["with marks"] if row.marks else []
+    return f"{shown(got)} ({', '.join(told)})"
 
 
 def _override(found: Opened, asked: dict[str, Any]) -> None:
@@ -135,16 +153,18 @@ def _override(found: Opened, asked: dict[str, Any]) -> None:
         raise UsageProblem(
             "an override needs a reason", next_step='say it with --why "…"; it is kept beside'
         )
+    before = [one.points for one in row.overrides if one.check == check]
     change = Override(
         check=check,
-        was=known[check].points,
+        was=before[-1] if before else known[check].points,
         points=int(text),
         by=asked["by"] or _user(),
         at=now(),
         why=asked["why"].strip(),
     )
     found.ledger.override(row.person.key, change)
-    settle.finish(found.root, found.ledger, found.entry, settle.renderer(found.entry))
+    shelf = settle.shelf(found.root, found.ledger, found.entry)
+    settle.finish(shelf, found.entry, times=lambda: spent.times(found.ledger))
     click.echo(
         visible_line(f"{row.person.key}: {check} {change.was} -> {change.points}, by {change.by}")
     )

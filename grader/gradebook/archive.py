@@ -14,8 +14,9 @@ import threading
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,6 +41,19 @@ _SEPARATORS = ("/", "\\")
 _JUNK = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 _JUNK_FOLDERS = frozenset(
     {"__macosx", "__pycache__", "node_modules", "site-packages", ".git", ".venv"}
+)
+_OTHERS = (
+    *((ending, "tar archive") for ending in (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst")),
+    *((f".tar.{packed}", "tar archive") for packed in ("gz", "bz2", "xz", "zst", "z")),
+    (".rar", "RAR archive"),
+    (".7z", "7-Zip archive"),
+)
+# What stands at the beginning of an archive that somebody only renamed.
+_BEGINNINGS = (
+    (0, b"Rar!\x1a\x07", "RAR archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (0, b"\x1f\x8b", "gzip or tar.gz archive"),
+    (257, b"ustar", "tar archive"),
 )
 # Everything that zipfile is known to raise on bytes that are no sound zip.
 _DAMAGE = (
@@ -96,6 +110,16 @@ def is_zip(name: str) -> bool:
     return name.lower().endswith(".zip")
 
 
+def other_archive(name: str) -> str:
+    """Return what kind of archive the name says it is, of those that are not opened; else nothing.
+
+    They are refused and not read: a packed tar would be unpacked from its beginning for every
+    member, and the others need programs that are not here.
+    """
+    lower = name.lower()
+    return next((kind for ending, kind in _OTHERS if lower.endswith(ending)), "")
+
+
 def shown(name: str) -> str:
     """Return a name as a message shows it: on one line, and text whatever its bytes are."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -103,7 +127,12 @@ def shown(name: str) -> str:
 
 
 def members(path: Path) -> tuple[list[Entry], list[Note]]:
-    """Return the files of a zip by path, and what was refused.
+    """Return the files of a zip by path, and what was refused; raises as `opened`."""
+    return opened(path).listed()
+
+
+def opened(path: Path) -> Zip:
+    """Return a zip with its members not read yet; it stays open as long as an entry is there.
 
     Raises:
         UsageProblem: it cannot be read, is no sound zip, or holds more than is allowed.
@@ -111,10 +140,10 @@ def members(path: Path) -> tuple[list[Entry], list[Note]]:
     where = shown(str(path))
     try:
         with path.open("rb") as file:
+            _refuse_renamed(file.read(512), where)
             _refuse_long_list(file, where)
-        # It stays open as long as an entry of it is there: listing the members again for each
-        # would take longer than grading.
-        return _Zip(zipfile.ZipFile(path), where, str(path.resolve())).listed()
+        # Listing the members again for each entry would take longer than grading.
+        return Zip(zipfile.ZipFile(path), where, str(path.resolve()))
     except _DAMAGE as error:
         raise _unsound(where, error) from error
 
@@ -126,7 +155,7 @@ def nested(entry: Entry) -> tuple[list[Entry], list[Note]]:
         UsageProblem: as `members`.
     """
 
-    def opened() -> _Zip:
+    def unpacked() -> Zip:
         if entry.size > MOST_NESTED_BYTES:
             raise UsageProblem(
                 f"{entry.shown} is a zip of more than {MOST_NESTED_BYTES >> 20} MiB",
@@ -134,16 +163,17 @@ def nested(entry: Entry) -> tuple[list[Entry], list[Note]]:
             )
         file = io.BytesIO(entry.read(MOST_NESTED_BYTES + 1))
         try:
+            _refuse_renamed(file.read(512), entry.shown)
             _refuse_long_list(file, entry.shown)
-            return _Zip(zipfile.ZipFile(file), entry.shown, entry.same or entry.shown)
+            return Zip(zipfile.ZipFile(file), entry.shown, entry.same or entry.shown)
         except _DAMAGE as error:
             raise _unsound(entry.shown, error) from error
 
-    found, notes = opened().listed()
+    found, notes = unpacked().listed()
 
     def again(path: str) -> Callable[[int], bytes]:
         def read(most: int) -> bytes:
-            entries, _ = opened().listed()
+            entries, _ = unpacked().listed()
             return next(one for one in entries if one.path == path).read(most)
 
         return read
@@ -175,7 +205,7 @@ def _unsound(where: str, error: Exception) -> UsageProblem:
     )
 
 
-class _Zip:
+class Zip:
     """An open zip, whose members are read one at a time."""
 
     def __init__(self, file: zipfile.ZipFile, where: str, same: str) -> None:
@@ -207,6 +237,21 @@ class _Zip:
         self._refuse_too_much(len(infos), sum(one.size for one in found.values()))
         return [found[path] for path in sorted(found)], notes
 
+    def hollow(self, entries: Iterable[Entry]) -> frozenset[str]:
+        """Return the folders that hold none of these entries, as a walk of the disk would."""
+        folders: set[str] = set()
+        for info in self._zip.infolist():
+            path, _ = _path(info)
+            own = path if info.orig_filename.endswith(_SEPARATORS) else path.rpartition("/")[0]
+            # A folder that a tool made, or hides, is nobody's; the one around it may be.
+            seen = takewhile(lambda part: part[0] != "." and not is_junk(f"{part}/x"), _parts(own))
+            folders.update(accumulate(seen, lambda outer, part: f"{outer}/{part}"))
+        for entry in entries:
+            folders.difference_update(
+                accumulate(_parts(entry.folder), lambda outer, part: f"{outer}/{part}")
+            )
+        return frozenset(folders)
+
     def _refuse_too_much(self, count: int, total_bytes: int) -> None:
         if count > MOST_MEMBERS or total_bytes > MOST_TOTAL_BYTES:
             raise UsageProblem(
@@ -231,11 +276,29 @@ class _Zip:
         return Entry(path, info.file_size, read, where, _moment(info), same)
 
 
+def _parts(folder: str) -> list[str]:
+    return folder.split("/") if folder else []
+
+
 def _pieces(read: Callable[[int], bytes], most: int) -> Iterator[bytes]:
     # Until nothing comes: only at the very end is the checksum compared.
     while most > 0 and (piece := read(min(most, MOST_BYTES))):
         most -= len(piece)
         yield piece
+
+
+def unopened(where: str, kind: str) -> UsageProblem:
+    """Return the problem of an archive that is no zip."""
+    return UsageProblem(
+        f"{where} is a {kind}, and only zips are opened",
+        next_step="unpack it and name the folder, or pack it as a zip",
+    )
+
+
+def _refuse_renamed(beginning: bytes, where: str) -> None:
+    for at, sign, kind in _BEGINNINGS:
+        if beginning[at : at + len(sign)] == sign:
+            raise unopened(where, kind)
 
 
 def _refuse_long_list(file: BinaryIO, where: str) -> None:

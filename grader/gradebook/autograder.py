@@ -25,7 +25,7 @@ from grader.catalog.load import Entry
 from grader.errors import EnvironmentProblem
 from grader.gradebook import exports
 from grader.gradebook.exports.parts.archive import zipped
-from grader.gradebook.sources.found import Found, Wanted, pick
+from grader.gradebook.sources.found import Found, Picked, Wanted, pick
 from grader.gradebook.sources.tree import of_path
 from grader.intake import MOST_BYTES, MOST_SIBLING_BYTES
 from grader.receipt.escape import markdown
@@ -192,7 +192,7 @@ def choose(folder: Path, entry: Entry) -> Chosen:
     found = Found((_LEARNER,), of_path(folder), "the submission", opens_zip=True)
     picked, notes = pick(found, Wanted(entry.exercise.id))
     said = tuple(note.text for note in notes)
-    if picked is None:
+    if not isinstance(picked, Picked):
         return Chosen(notes=said)
     name = picked.entry.name
     files = {

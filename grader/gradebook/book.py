@@ -5,11 +5,12 @@ It reads the ledger and the marks file, and decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from grader.catalog.load import Entry
+from grader.gradebook import ungraded
 from grader.gradebook.ledger import Attempt, Ledger, Member
 from grader.records.gradebook import Gradebook, Mark, Override, Row
 from grader.records.receipt import Receipt
@@ -18,10 +19,19 @@ from grader.records.submission import Submission
 Marks = Mapping[str, tuple[Mark, ...]]
 
 
-def gradebook(ledger: Ledger, entry: Entry, marks: Marks | None = None) -> Gradebook:
-    """Return the whole class on this exercise, by name and then by key."""
+def gradebook(
+    ledger: Ledger,
+    entry: Entry,
+    marks: Marks | None = None,
+    each: Callable[[Row], Row] = lambda row: row,
+) -> Gradebook:
+    """Return the whole class on this exercise, by name and then by key.
+
+    Each row goes through `each` as soon as it is there: with `told` the receipts of a large class
+    are never in memory all at once.
+    """
     rows = [
-        _row(ledger, member, (marks or {}).get(member.person.key, ()))
+        each(_row(ledger, member, (marks or {}).get(member.person.key, ())))
         for member in ledger.members()
     ]
     return Gradebook(
@@ -30,9 +40,33 @@ def gradebook(ledger: Ledger, entry: Entry, marks: Marks | None = None) -> Grade
         max_points=entry.rubric.max_points,
         checks=tuple(check.id for check in entry.rubric.checks),
         layout=ledger.about("layout"),
-        rows=tuple(rows),
+        rows=ungraded.explained(ledger, rows),
         notes=ledger.notes(),
     )
+
+
+def told(row: Row) -> Row:
+    """Return a row with what the files of a class say of it: without evidence, output and texts.
+
+    Those are most of a receipt, and the ledger keeps them.
+    """
+    receipt = row.receipt
+    if receipt is None:
+        return row
+    checks = [
+        one.model_copy(update={"evidence": [], "items": [], "hint": ""}) for one in receipt.checks
+    ]
+    slim = {
+        "checks": checks,
+        "environment": receipt.environment.model_copy(update={"packages": {}}),
+        "payload_model": None,
+        "compiled_bytes": receipt.compiled_bytes.model_copy(update={"rows": []}),
+        "observed_cpu_us": receipt.observed_cpu_us.model_copy(update={"rows": []}),
+        "output": receipt.output.model_copy(update={"text": ""}),
+        "source_lines": [],
+        "notes": [],
+    }
+    return replace(row, receipt=receipt.model_copy(update=slim))
 
 
 def standing_row(ledger: Ledger, person: str) -> Row | None:
@@ -54,26 +88,35 @@ def standing(ledger: Ledger, key: str) -> Attempt | None:
 
 
 def _row(ledger: Ledger, member: Member, marks: tuple[Mark, ...]) -> Row:
-    facts: Mapping[str, Any] = member.facts or {}
     attempt = standing(ledger, member.key) if member.key else None
-    row = Row(
+    if attempt is None or attempt.verdict == "undecided":
+        return bare(member)
+    row = graded_row(member, attempt.read())
+    assert row.receipt is not None
+    changes = in_force(row.receipt, ledger.overrides(member.person.key))
+    return replace(row, overrides=changes, marks=marks)
+
+
+def graded_row(member: Member, receipt: Receipt) -> Row:
+    """Return a learner's row with this verdict, and nothing that a person changed."""
+    return replace(
+        bare(member),
+        status="graded",
+        receipt=named(receipt, str((member.facts or {}).get("name", ""))),
+        receipt_folder=f"receipts/{member.person.key}",
+    )
+
+
+def bare(member: Member) -> Row:
+    """Return a learner's row as it is without a verdict."""
+    facts: Mapping[str, Any] = member.facts or {}
+    return Row(
         person=member.person,
         status="undecided" if member.key else "missing",
         submitted_at=str(facts.get("submitted_at", "")),
         late=facts.get("late") is True,
         shown=str(facts.get("shown", "")),
         ids=dict(facts.get("ids", {})),
-    )
-    if attempt is None or attempt.verdict == "undecided":
-        return row
-    receipt = named(attempt.read(), str(facts.get("name", "")))
-    return replace(
-        row,
-        status="graded",
-        receipt=receipt,
-        receipt_folder=f"receipts/{member.person.key}",
-        overrides=_in_force(receipt, ledger.overrides(member.person.key)),
-        marks=marks,
     )
 
 
@@ -97,7 +140,15 @@ def named(receipt: Receipt, name: str) -> Receipt:
     return receipt.model_copy(update={"submission": part, "outcome": outcome, "notes": notes})
 
 
-def _in_force(receipt: Receipt, changes: tuple[Override, ...]) -> tuple[Override, ...]:
-    """Return the overrides against the points that each check has now."""
+def in_force(receipt: Receipt, changes: tuple[Override, ...]) -> tuple[Override, ...]:
+    """Return the overrides, each against the one before, the first against the check's own points.
+
+    So they sum up to what the last one says, whatever points the check has now.
+    """
     points = {check.id: check.points for check in receipt.checks}
-    return tuple(replace(one, was=points[one.check]) for one in changes if one.check in points)
+    found = []
+    for one in changes:
+        if one.check in points:
+            found.append(replace(one, was=points[one.check]))
+            points[one.check] = one.points
+    return tuple(found)

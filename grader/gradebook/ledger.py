@@ -11,89 +11,16 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from grader.errors import EnvironmentProblem
+from grader.gradebook.kept import DECIDED, Attempt, Key, Member, Stand, Written
+from grader.gradebook.tables import SCHEMA, TABLES
 from grader.records.gradebook import Collected, HandIn, Note, Override, Person
-from grader.records.receipt import Receipt
 
-SCHEMA = 1
-_DECIDED = ("passed", "failed", "error")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS attempts (
-    id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL,
-    submission TEXT NOT NULL,
-    rubric TEXT NOT NULL,
-    environment TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    points INTEGER NOT NULL,
-    receipt BLOB NOT NULL,
-    seed BLOB NOT NULL,
-    at TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key, id);
-CREATE TABLE IF NOT EXISTS members (person TEXT PRIMARY KEY, facts TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS handed_in (
-    person TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    facts TEXT NOT NULL,
-    PRIMARY KEY (person, position)
-);
-CREATE TABLE IF NOT EXISTS notes (position INTEGER PRIMARY KEY, kind TEXT, who TEXT, text TEXT);
-CREATE TABLE IF NOT EXISTS overrides (
-    id INTEGER PRIMARY KEY,
-    person TEXT NOT NULL,
-    check_id TEXT NOT NULL,
-    was INTEGER NOT NULL,
-    points INTEGER NOT NULL,
-    by TEXT NOT NULL,
-    at TEXT NOT NULL,
-    why TEXT NOT NULL
-);
-"""
-
-
-@dataclass(frozen=True)
-class Key:
-    """What has to be equal for an attempt to count again: the bytes, the rubric, the versions."""
-
-    submission: str
-    rubric: str
-    environment: str
-
-    def text(self) -> str:
-        """Return the key as one string."""
-        return f"{self.submission}:{self.rubric}:{self.environment}"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One graded attempt; `receipt` is the receipt's JSON, `seed` what its inputs came from."""
-
-    key: Key
-    verdict: str
-    points: int
-    receipt: bytes
-    seed: bytes
-    at: str
-
-    def read(self) -> Receipt:
-        """Return the receipt as a record."""
-        return Receipt.model_validate_json(self.receipt)
-
-
-@dataclass(frozen=True)
-class Member:
-    """One learner of the class as the last run knew them; `key` is empty without a hand-in."""
-
-    person: Person
-    key: str = ""
-    facts: Mapping[str, Any] | None = None
+__all__ = ["Attempt", "Key", "Ledger", "Member", "Stand", "Written"]
 
 
 class Ledger:
@@ -138,7 +65,7 @@ class Ledger:
         # Looked at before anything is made in it: it may be another version's.
         if self._rows("SELECT 1 FROM sqlite_master WHERE name = 'about'"):
             self._check_schema()
-        self._db.executescript(_TABLES)
+        self._db.executescript(TABLES)
         with self._write() as db:
             db.execute("INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(SCHEMA),))
 
@@ -186,10 +113,10 @@ class Ledger:
 
     # ---------------------------------------------------------------------------------- attempts
 
-    def add(self, attempt: Attempt) -> None:
-        """Keep one attempt."""
+    def add(self, attempt: Attempt) -> int:
+        """Keep one attempt; returns its number."""
         with self._write() as db:
-            db.execute(
+            made = db.execute(
                 "INSERT INTO attempts (key, submission, rubric, environment, verdict, points, "
                 "receipt, seed, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -204,11 +131,12 @@ class Ledger:
                     attempt.at,
                 ),
             )
+        return made.lastrowid or 0
 
     def decided(self) -> set[str]:
         """Return the keys of all attempts that reached a verdict."""
-        marks = ", ".join("?" * len(_DECIDED))
-        rows = self._rows(f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", _DECIDED)
+        marks = ", ".join("?" * len(DECIDED))
+        rows = self._rows(f"SELECT DISTINCT key FROM attempts WHERE verdict IN ({marks})", DECIDED)
         return {str(key) for (key,) in rows}
 
     def tried(self) -> set[str]:
@@ -302,6 +230,24 @@ class Ledger:
         found = [_member(row) for row in self._rows(_MEMBERS)]
         return sorted(found, key=lambda one: (one.person.name.casefold(), one.person.key))
 
+    def stands(self) -> list[Stand]:
+        """Return the class in the order of `members`, each with the attempt that counts.
+
+        That is what `standing` and `earlier` give for the first hand-in, in one look at all.
+        """
+        # The receipts lie behind these columns, so SQLite does not read them.
+        rows = self._rows("SELECT id, key, submission, verdict FROM attempts ORDER BY id")
+        last = {key: (number, end) for number, key, _, end in rows}
+        of_bytes = {one: (number, end) for number, _, one, end in rows if end in DECIDED}
+        last |= {key: (number, end) for number, key, _, end in rows if end in DECIDED}
+        found = []
+        for member in self.members():
+            attempt = last.get(member.key, (0, ""))
+            if attempt[1] not in DECIDED:
+                attempt = of_bytes.get(member.key.partition(":")[0], attempt)
+            found.append(Stand(member, *attempt))
+        return found
+
     def notes(self) -> tuple[Note, ...]:
         """Return what was noted about the source."""
         rows = self._rows("SELECT kind, who, text FROM notes ORDER BY position")
@@ -319,15 +265,40 @@ class Ledger:
             )
 
     def overrides(self, person: str) -> tuple[Override, ...]:
-        """Return the override in force for each check of one learner."""
+        """Return all overrides of one learner, the oldest first: the last of a check counts."""
         rows = self._rows(
             "SELECT check_id, was, points, by, at, why FROM overrides WHERE person = ? ORDER BY id",
             (person,),
         )
-        return tuple({row[0]: Override(*row) for row in rows}.values())
+        return tuple(Override(*row) for row in rows)
+
+    def overridden(self) -> list[tuple[str, str]]:
+        """Return who has an override of which check, sorted."""
+        return self._rows("SELECT DISTINCT person, check_id FROM overrides ORDER BY 1, 2")
+
+    def all_facts(self) -> list[tuple[Any, ...]]:
+        """Return what is known beside the attempts and the class, as it lies in the file."""
+        tables = ("about", "notes", "overrides")
+        return [row for one in tables for row in self._rows(f"SELECT * FROM {one} ORDER BY 1")]
+
+    # -------------------------------------------------------------------------------- what is made
+
+    def written(self) -> dict[str, Written]:
+        """Return what is known of the files that were written, by their place."""
+        rows = self._rows("SELECT place, made_from, holds FROM written")
+        return {place: Written(*facts) for place, *facts in rows}
+
+    def note_written(self, files: Mapping[str, Written], forgotten: Iterable[str] = ()) -> None:
+        """Keep what was written; forget other places."""
+        with self._write() as db:
+            db.executemany("DELETE FROM written WHERE place = ?", [(one,) for one in forgotten])
+            db.executemany(
+                "INSERT OR REPLACE INTO written VALUES (?, ?, ?)",
+                [(place, one.made_from, one.holds) for place, one in files.items()],
+            )
 
 
-_COLUMNS = "submission, rubric, environment, verdict, points, receipt, seed, at"
+_COLUMNS = "submission, rubric, environment, verdict, points, receipt, seed, at, id"
 
 
 _MEMBERS = (
@@ -342,9 +313,9 @@ def _member(row: tuple[Any, ...]) -> Member:
 
 
 def _attempt(row: tuple[Any, ...]) -> Attempt:
-    submission, rubric, environment, verdict, points, receipt, seed, at = row
+    submission, rubric, environment, verdict, points, receipt, seed, at, number = row
     key = Key(submission, rubric, environment)
-    return Attempt(key, verdict, points, zlib.decompress(receipt), seed, at)
+    return Attempt(key, verdict, points, zlib.decompress(receipt), seed, at, number)
 
 
 def _facts(hand_in: HandIn) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Which submissions look alike: places for a person to look at, never a score and never a verdict.
 
 Equal bytes are found by digest, the rest by fingerprints of syntax trees (`sandbox/outline.py`),
-without those of the starter and those that much of the class has. No source is parsed in this
-process.
+without those of the starter and those that much of the class has. Of a notebook the code cells are
+compared, with other notebooks and with modules. No source is parsed in this process.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import Any, Literal
 
 from grader import wire
 from grader.errors import Undecided, WireProblem
+from grader.gradebook import notebooks
 from grader.process import Child, Deadline
 from grader.sandbox.host import Host
 from grader.sandbox.launching import Allowance
 
-# More than any solution written by hand has; a notebook's data is no program.
+# More than any solution written by hand has; of a notebook its code.
 MOST_SOURCE_BYTES = 256 * 1024
 # Fewer fingerprints of their own say nothing: about five lines.
 LEAST_PRINTS = 12
@@ -102,7 +103,12 @@ def lookalikes(
             digest = hashlib.sha256(raw).hexdigest()
             known.setdefault(digest, []).append(name)
             if digest not in outlines:
-                outlines[digest] = outliner.outline(raw)
+                code = notebooks.code(raw)
+                outlines[digest] = (
+                    outliner.outline(raw)
+                    if code is None
+                    else (outliner.outline(code) if isinstance(code, bytes) else code)
+                )
     free = given if isinstance(given, Outline) else Outline("", frozenset())
     untouched = hashlib.sha256(starter).hexdigest()
     groups = [Group(tuple(n), "equal bytes") for d, n in known.items() if len(n) > 1]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from grader.gradebook.rounding import exact, scaled, shown
+from grader.gradebook.ungraded import why
 from grader.receipt.escape import visible_line
 from grader.receipt.view import headline
 from grader.records.finding import Finding
@@ -120,6 +121,9 @@ def mistakes(row: Row) -> list[tuple[str, str]]:
 
 def state(row: Row) -> str:
     """Return a row's standing in two or three words."""
+    reason = why(row)
+    if reason is not None and reason.kind != "undecided":
+        return f"{reason.kind.capitalize()}: {visible_line(reason.problem)}"
     if row.status == "missing":
         return "Nothing handed in"
     if row.receipt is None or not has_grade(row):
@@ -128,6 +132,15 @@ def state(row: Row) -> str:
         whole = all(part.status == "passed" for part in parts(row) if part.finding)
         return "Passed" if whole else "Not passed yet"
     return headline(row.receipt)
+
+
+def next_step(row: Row) -> str:
+    """Return what to do about a row without a grade, and why; empty where there is nothing."""
+    reason = why(row)
+    if reason is None or has_grade(row):
+        return ""
+    said = reason.text if reason.kind == "undecided" else reason.next_step
+    return visible_line(said[:1].upper() + said[1:]).rstrip(".") + "."
 
 
 def comment(row: Row, to: Fraction | None = None) -> str:

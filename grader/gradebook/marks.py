@@ -84,7 +84,13 @@ def read(path: Path) -> dict[str, tuple[Mark, ...]]:
                     where=str(path),
                     next_step="write the most there can be in max_points",
                 )
-            key = plain(row["key"])
+            key = plain(row["key"].strip())
+            if any(other.item == mark.item for other in found.get(key, ())):
+                raise UsageProblem(
+                    f"the marks file, line {number}: a second {mark.item} for {key}",
+                    where=str(path),
+                    next_step="keep one of the two lines, or give them different items",
+                )
             found[key] = (*found.get(key, ()), mark)
     return found
 

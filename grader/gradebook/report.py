@@ -19,7 +19,16 @@ from typing import Any
 from urllib.parse import quote
 
 from grader.errors import ContentProblem
-from grader.gradebook.looks import Part, has_grade, max_points, mistakes, parts, points, state
+from grader.gradebook.looks import (
+    Part,
+    has_grade,
+    max_points,
+    mistakes,
+    next_step,
+    parts,
+    points,
+    state,
+)
 from grader.gradebook.rounding import shown
 from grader.receipt.escape import visible_line
 from grader.receipt.naming import stem_of
@@ -44,10 +53,14 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Times:
-    """When the report was made (ISO 8601) and how long the grading took; not known: empty, None."""
+    """When the report was made (ISO 8601) and how long all runs that graded took together.
+
+    What is not known is empty or None.
+    """
 
     made_at: str = ""
     took_s: float | None = None
+    runs: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,7 @@ class Line:
     submitted: str
     by_hand: bool
     find: str
+    note: str
 
 
 def report(
@@ -188,6 +202,7 @@ def _facts(gradebook: Gradebook, link: Callable[[Row], str], times: Times) -> di
         "lines": [_line(row, gradebook, link(row)) for row in rows],
         "missing": [row.person for row in rows if row.status == "missing"],
         "undecided": [row.person for row in rows if _kind(row) == "undecided"],
+        "open": [(row.person, state(row), next_step(row)) for row in rows if next_step(row)],
         "notes": _notes(gradebook),
         "made_with": _made_with(receipts),
         "times": times,
@@ -252,6 +267,7 @@ def _line(row: Row, gradebook: Gradebook, path: str) -> Line:
         submitted=moment(row.submitted_at).removesuffix(" UTC"),
         by_hand=bool(row.overrides or row.marks),
         find=" ".join((person.name, person.key, person.email, said, *named)).casefold(),
+        note=next_step(row),
     )
 
 

@@ -15,6 +15,8 @@ _BLANK = frozenset(
     + "".join(map(chr, range(0xE0100, 0xE01F0)))
 )
 _SUSPECT = re.compile(r"[^ -~]")
+# The same where line ends are ours: there is one for each number of a receipt.
+_BEYOND = re.compile(r"[^\n -~]")
 _MARKS = re.compile(r"[\\`*_\[\]<>|~&$]")
 _LINK = re.compile(r"(?i)\b(?:https?|ftp|mailto|xmpp):|\bwww\.|@")
 # What would start a list, a heading or a rule if it came first on a line; a plain -3 or 1.2 stays.
@@ -86,9 +88,7 @@ def markdown_fence(text: str) -> str:
 
 def json_text(serialized: str) -> str:
     """Return JSON text with hidden characters as escapes; it parses to the same value."""
-    return _SUSPECT.sub(
-        lambda m: m[0] if m[0] == "\n" or _is_shown(m[0]) else _json_escape(m[0]), serialized
-    )
+    return _BEYOND.sub(lambda m: m[0] if _is_shown(m[0]) else _json_escape(m[0]), serialized)
 
 
 def _json_escape(char: str) -> str:

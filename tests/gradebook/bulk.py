@@ -76,28 +76,6 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-_VARYING = ("created_at", "wall_s", "observed_cpu_us", "output")
-_TIMES = re.compile(r"<!-- times -->.*?<!-- end of times -->", re.DOTALL)
-
-
-def canonical(folder: Path) -> dict[str, bytes]:
-    """Return the files of some results without what differs from one run to the next."""
-    found = {}
-    for name, raw in files(folder).items():
-        if name.endswith("report.html"):
-            text, count = _TIMES.subn("", raw.decode())
-            assert count == 1, name
-            found[name] = text.encode()
-        elif "receipts/" in name:
-            if name.endswith(".json"):
-                facts = json.loads(raw)
-                kept = {key: value for key, value in facts.items() if key not in _VARYING}
-                found[name] = json.dumps(kept, sort_keys=True).encode()
-        else:
-            found[name] = raw
-    return found
-
-
 def course_with(folder: Path, **limits: int) -> Path:
     """Return a copy of our course with other limits."""
     for name in ("exercises", "rubrics", "templates"):

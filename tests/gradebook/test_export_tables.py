@@ -89,7 +89,7 @@ def test_a_row_of_the_table_field_by_field() -> None:
         "submission": "blaise_1002_901002_my_solution.py", "sha256": f"{2:064x}",
         "receipt": "receipts/blaise",
         "overrides": "byte_budget: 4 -> 10 by Prof. X at 2026-03-02T10:00:00Z: rows were right",
-        "marks": "",
+        "marks": "", "note": "",
     }  # fmt: skip
 
 

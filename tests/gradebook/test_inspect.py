@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,11 @@ def test_the_command_it_names_makes_the_grade_again(tmp_path: Path) -> None:
     for name in ("evidence_digest", "points", "verdict", "checks"):
         assert again.graded[name] == before[name]
     assert again.graded["environment"]["seed_sha256"] == before["environment"]["seed_sha256"]
+
+
+def test_a_name_with_its_accents_apart_is_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "Zoë.py").write_text("x = (\n", encoding="utf-8")
+    assert grade(tmp_path, "class").code == 0
+    apart = unicodedata.normalize("NFD", "Zoë")
+    assert inspect(tmp_path, apart).code == 0

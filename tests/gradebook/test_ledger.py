@@ -134,7 +134,7 @@ def test_a_class_that_cannot_be_kept_leaves_the_last(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------- overrides
 
 
-def test_the_last_override_of_a_check_is_in_force_and_the_others_stay_in_the_file(
+def test_every_override_is_told_in_its_order_and_stays_in_the_file(
     tmp_path: Path,
 ) -> None:
     first = Override("values", 10, 12, "X", AT, "half")
@@ -143,7 +143,8 @@ def test_the_last_override_of_a_check_is_in_force_and_the_others_stay_in_the_fil
     with ledger(tmp_path) as book:
         for one in (first, other, second):
             book.override("amy", one)
-        assert set(book.overrides("amy")) == {second, other}
+        # Those before are told too; `book.in_force` joins them to a chain.
+        assert book.overrides("amy") == (first, other, second)
         assert book.overrides("bob") == ()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as file:
         rows = file.execute("SELECT was, points, by FROM overrides ORDER BY id").fetchall()

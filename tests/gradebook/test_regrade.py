@@ -68,8 +68,59 @@ def test_an_override_is_in_every_file_with_both_values_and_the_reason(graded: Pa
 def test_the_last_override_is_in_force(graded: Path) -> None:
     override(graded, "amy", "values", "20")
     ran = override(graded, "amy", "values", "3", why="not so right")
-    assert ran.code == 0, ran.said
+    assert (ran.code, ran.stdout) == (0, "amy: values 20 -> 3, by Prof. X\n")
     assert book(graded)["amy"]["points"] == "3"
+
+
+def test_several_overrides_of_a_check_are_a_chain_back_to_its_own_points(graded: Path) -> None:
+    override(graded, "amy", "values", "20")
+    override(graded, "amy", "values", "3", why="not so right")
+    # The way back to what the check itself gave is a change like any other.
+    override(graded, "amy", "values", "0", why="as it was")
+    override(graded, "amy", "momentum", "7", why="told me")
+    said = run("inspect", "results", "amy", cwd=graded).stdout.splitlines()
+    lines = [line for line in said if line.startswith(("override", "counts"))]
+    changes = [line.split(" by ")[0] + line[line.rindex(": ") :] for line in lines[:4]]
+    assert changes == [
+        "override  values: 0 -> 20: right by another road",
+        "override  values: 20 -> 3: not so right",
+        "override  values: 3 -> 0: as it was",
+        "override  momentum: 0 -> 7: told me",
+    ]
+    assert all(" by Prof. X, 2" in line for line in lines[:4])
+    assert lines[4:] == [
+        "counts    values: 0 of 24; the check itself gave 0",
+        "counts    momentum: 7 of 15; the check itself gave 0",
+    ]
+    line = book(graded)["amy"]
+    assert (line["points"], line["check_values"], line["check_momentum"]) == ("7", "0", "7")
+    assert [one.split(" by ")[0] for one in line["overrides"].split("; ")] == [
+        "values: 0 -> 20", "values: 20 -> 3", "values: 3 -> 0", "momentum: 0 -> 7",
+    ]  # fmt: skip
+    (row,) = [
+        one
+        for one in json.loads(export(graded, "json")["gradebook.json"])["rows"]
+        if one["person"]["key"] == "amy"
+    ]
+    assert [(one["was"], one["points"]) for one in row["overrides"]] == [
+        (0, 20), (20, 3), (3, 0), (0, 7),
+    ]  # fmt: skip
+
+
+def test_an_override_of_a_check_that_is_gone_is_told(tmp_path: Path) -> None:
+    from grader.records.gradebook import Override
+    from tests.gradebook.graded import AT, ledger
+
+    classes.write(tmp_path / "in", {"amy.py": broken(1)})
+    grade(tmp_path, "in")
+    with ledger(root(tmp_path)) as kept:
+        kept.override("amy", Override("beauty", 1, 9, "Prof. X", AT, "very"))
+    ran = grade(tmp_path, "in")
+    says = "override of beauty of amy, which this rubric does not have: it does not count"
+    assert says in ran.stderr
+    assert book(tmp_path)["amy"]["points"] == "0"
+    said = run("inspect", "results", "amy", cwd=tmp_path).stdout
+    assert f"override  beauty: 9 by Prof. X, {AT}: very (no check of this rubric, so it" in said
 
 
 def test_an_override_follows_a_regrade_and_another_rubric(tmp_path: Path) -> None:
@@ -153,6 +204,39 @@ def test_a_preview_shows_old_and_new_and_writes_nothing(graded: Path) -> None:
     assert files(root(graded)) == before
     assert "amy" in book(graded)
     assert "carl" not in book(graded)
+
+
+def test_a_preview_counts_what_a_person_gave(graded: Path) -> None:
+    override(graded, "amy", "values", "20")
+    override(graded, "amy", "momentum", "5")
+    text = "key,points,max_points\nbob,2.5,5\n"
+    (root(graded) / "marks.csv").write_text(text, encoding="utf-8")
+    classes.write(graded / "in", {"amy.py": broken("other")})
+    ran = regrade(graded, "in", "--preview", "--quiet")
+    assert ran.stdout.splitlines() == [
+        "  amy: 25 (error, 2 checks set by hand) -> 25 (error, 2 checks set by hand)",
+        "  bob: 2.5 (error, with marks) -> 2.5 (error, with marks)",
+        "0 would change; nothing was written",
+    ], ran.said
+
+
+def test_what_only_shows_makes_no_course_secret_and_fills_no_cache(graded: Path) -> None:
+    home = graded / "home"
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"),
+           "XDG_CACHE_HOME": str(home / "cache")}  # fmt: skip
+    before = files(root(graded))
+    ran = run("regrade", "results", "in", "--preview", "--quiet", cwd=graded, env=env)
+    assert ran.code == 0, ran.said
+    assert ran.stdout.endswith("0 would change; nothing was written\n")
+    assert ran.stderr == "no course secret yet: this preview draws inputs of its own\n"
+    wanted = ("--to", "csv", "--anonymize", "--dry-run")
+    ran = run("export", "results", *wanted, cwd=graded, env=env)
+    assert ran.code == 0, ran.said
+    assert "note: no course secret yet, so the real pseudonyms will differ" in ran.stderr
+    assert files(root(graded)) == before
+    # Where templates are compiled to is a cache of this program's own, and no matter of a class.
+    left = [one for one in home.rglob("*") if one.is_file() and "templates" not in one.parts]
+    assert left == []
 
 
 @pytest.mark.slow

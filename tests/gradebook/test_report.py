@@ -113,7 +113,10 @@ def test_who_is_missing_and_what_was_noted_is_there() -> None:
     found = page(small())
     paragraphs = [text for _, text in found.all("p")]
     assert "Mary Cartwright mary" in paragraphs
-    assert "Zora Neale zora" in paragraphs
+    assert (
+        "Zora Neale zora: Undecided. The clean room stopped before it had replayed all_gradient; "
+        "run the same command again." in [text for _, text in found.all("li")]
+    )
     headings = [text for _, text in found.all("h3")]
     assert "Not in the class, 1" in headings
     assert "Handed in again, 1" in headings

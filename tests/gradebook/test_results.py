@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import EnvironmentProblem
-from grader.gradebook import receipts, results
-from grader.records.receipt import Receipt
-from tests.gradebook.factory import ADA, MARY, row
-from tests.receipt import factory
+from grader.gradebook import results
 
 
 def names(folder: Path) -> list[str]:
@@ -87,47 +84,3 @@ def test_what_a_killed_process_left_half_written_is_removed_and_nothing_else(
         (root / kept).write_bytes(b"")
     results.folder(tmp_path, "distributed-03")
     assert names(root) == sorted([alive, foreign, "receipts/.tmp", ".notes.tmp"])
-
-
-# ---------------------------------------------------------------------------------------- receipts
-
-
-class Renderer:
-    """Counts what it is asked for."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, receipt: Receipt, form: str) -> str:
-        self.asked.append(form)
-        return f"{form} of {receipt.points}"
-
-
-def test_receipts_are_rendered_once(tmp_path: Path) -> None:
-    one, render = row(ADA, factory.passed()), Renderer()
-    assert receipts.write(one, tmp_path, render)
-    assert sorted(render.asked) == ["html", "json", "md"]
-    assert not receipts.write(one, tmp_path, render)
-    assert render.asked.count("html") == 1
-    assert names(tmp_path) == [f"receipts/ada/my_solution.{e}" for e in ("html", "json", "md")]
-
-
-def test_receipts_follow_another_attempt(tmp_path: Path) -> None:
-    receipts.write(row(ADA, factory.failed()), tmp_path, Renderer())
-    assert receipts.write(row(ADA, factory.passed()), tmp_path, Renderer())
-    texts = {one.read_text() for one in (tmp_path / "receipts" / "ada").iterdir()}
-    assert texts == {"html of 100", "json of 100", "md of 100"}
-
-
-def test_receipts_that_were_cut_short_are_written_again(tmp_path: Path) -> None:
-    # The one that is looked at comes last, so it is missing where others are.
-    receipts.write(row(ADA, factory.passed()), tmp_path, Renderer())
-    (tmp_path / "receipts" / "ada" / "my_solution.json").unlink()
-    (tmp_path / "receipts" / "ada" / "my_solution.md").unlink()
-    assert receipts.write(row(ADA, factory.passed()), tmp_path, Renderer())
-    assert len(names(tmp_path)) == 3
-
-
-def test_a_row_without_a_receipt_gives_no_file(tmp_path: Path) -> None:
-    assert not receipts.write(row(MARY, None), tmp_path, Renderer())
-    assert names(tmp_path) == []

@@ -2,140 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import re
 import signal
-import sqlite3
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.command import EXERCISE
 from tests.faults.processes import server_of, until
-from tests.gradebook import classes
-from tests.gradebook.bulk import FULL, PARTIAL, broken, canonical, course_with, table
-from tests.hostile.stage import Ended, Running, Stage
+from tests.gradebook.bulk import FULL, PARTIAL, broken, course_with
+from tests.gradebook.staged import Class, set_up
+from tests.hostile.stage import Running
 
 pytestmark = [
     pytest.mark.once,
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and a fork server"),
 ]
-KILLS = 10
-_TIMED = re.compile(r'time(?:stamp)?="[^"]*"')
-
-
-@dataclass
-class Class:
-    """A class on a stage, graded again and again with one command into one folder."""
-
-    stage: Stage
-    out: str = "results"
-    options: tuple[str, ...] = ()
-
-    @property
-    def line(self) -> tuple[str, ...]:
-        place = str(self.stage.folder / self.out)
-        return (EXERCISE, "in", "--no-cache", "--out", place, *self.options)
-
-    @property
-    def root(self) -> Path:
-        return self.stage.folder / self.out / EXERCISE
-
-    def run(self) -> Ended:
-        return self.stage.run(*self.line)
-
-    def attempts(self) -> list[str]:
-        """Return the keys of all attempts that are kept by now."""
-        place = self.root / "ledger.sqlite"
-        if not place.exists():
-            return []
-        file = sqlite3.connect(place, timeout=30)
-        try:
-            return [key for (key,) in file.execute("SELECT key FROM attempts ORDER BY id")]
-        except sqlite3.OperationalError:
-            return []  # its tables are not made yet
-        finally:
-            file.close()
-
-    def grades(self) -> dict[str, str]:
-        lines = table((self.root / "gradebook.csv").read_bytes())
-        return {key: line["points"] for key, line in lines.items()}
-
-    def exports(self) -> dict[str, bytes]:
-        """Return the files of every form that needs no template, without dates."""
-        found = {}
-        for form in ("csv", "github-classroom", "json", "junit"):
-            place = self.stage.folder / f"{self.out}-{form}"
-            ended = self.stage.run("export", self.root, "--to", form, "--out", place)
-            assert ended.code == 0, ended.stderr
-            (path,) = place.iterdir()
-            found[form] = path.read_bytes()
-        facts = json.loads(found["json"])
-        for row in facts["rows"]:
-            for name in ("created_at", "wall_s", "observed_cpu_us"):
-                row["receipt"].pop(name)
-        found["json"] = json.dumps(facts).encode()
-        found["junit"] = _TIMED.sub("", found["junit"].decode()).encode()
-        return found
-
-
-def set_up(folder: Path, texts: dict[str, str]) -> Stage:
-    stage = Stage(folder / "stage")
-    stage.set()
-    classes.write(stage.work / "in", {f"{name}.py": text for name, text in texts.items()})
-    return stage
-
-
-def kill_at_some_moment(graded: Class, draw: random.Random) -> Ended | None:
-    """Start the command and kill it once it has come so far; returns None where it ended before."""
-    goal = len(graded.attempts()) + draw.randrange(4)
-    with graded.stage.started(*graded.line) as grade:
-        until(lambda: len(graded.attempts()) >= goal or grade.warden.poll() is not None)
-        # Anywhere between two results, or in the start, or in the files of the class.
-        until(lambda: grade.warden.poll() is not None, within_s=draw.uniform(0, 0.8))
-        if grade.warden.poll() is not None:
-            grade.ended()
-            return None
-        try:
-            os.kill(grade.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return None
-        ended = grade.ended()
-    return ended if ended.code == -signal.SIGKILL else None
-
-
-@pytest.mark.parametrize("seed", [3])
-def test_a_run_that_is_killed_again_and_again_ends_as_one_that_never_was(
-    seed: int, tmp_path: Path
-) -> None:
-    texts = {f"p{n:02d}": broken(n) for n in range(22)} | {"full": FULL, "part": PARTIAL}
-    stage = set_up(tmp_path, texts)
-    # The same home, so the same course secret and the same hidden inputs.
-    whole, torn = Class(stage, "whole"), Class(stage, "torn", ("--jobs", "2"))
-    assert whole.run().code == 0
-    draw = random.Random(seed)
-    kills = 0
-    for _ in range(4 * KILLS):
-        ended = kill_at_some_moment(torn, draw)
-        if ended is not None:
-            kills += 1
-            assert ended.left == []
-        if kills == KILLS:
-            break
-    assert kills == KILLS
-    last = torn.run()
-    assert (last.code, last.left) == (0, []), last.stderr
-    attempts = torn.attempts()
-    assert len(attempts) == len(set(attempts)) == len(texts)
-    assert sorted(attempts) == sorted(whole.attempts())
-    assert canonical(torn.root) == canonical(whole.root)
-    assert torn.exports() == whole.exports()
-    assert not list(torn.root.rglob(".*"))
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])

@@ -172,3 +172,10 @@ def test_the_date_in_a_zip_decides(tmp_path: Path) -> None:
     found = collect(tmp_path / "a/c.zip", tmp_path / "b/c.zip")
     assert [one.read() for one in found.hand_ins] == [b"same", b"a"]
     assert [note.kind for note in found.notes] == ["duplicate", "superseded"]
+
+
+def test_a_hidden_program_beside_the_others_is_told(tmp_path: Path) -> None:
+    found = collect(write(tmp_path / "in", {"amy.py": "x", ".bob.py": "y", ".notes": "z"}))
+    assert [(one.kind, one.text) for one in found.notes] == [
+        ("ignored", "its name begins with a dot, as those of hidden files do")
+    ]

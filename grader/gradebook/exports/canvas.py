@@ -25,6 +25,10 @@ TAKES = ("column", "scale_to")
 _ORDER = ("canvas_user", "sis_user", "sis_login", "email", "name")
 _TITLED = re.compile(r"(?s)(.*?)\s*\((\d+)\)\s*")
 _KEPT = ("EX", "N/A")
+_GROUPS = (
+    "Canvas files group work under one member: where others of the sheet were in the group, grade "
+    "with a --roster that has a column `group`, and every member gets the grade."
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ def make(gradebook: Gradebook, options: Options) -> Export:
     column = _column(sheet, layout, gradebook, options.column)
     title = layout.titles[column]
     possible = sheet.cell(layout.possible, column) if layout.possible is not None else ""
+    _refuse_other_grades(sheet, layout, column, possible)
     scaling = scale(options, parsed(possible), gradebook, f"the column {visible_line(title)}")
     lines = _lines(sheet, layout)
     matched = match(lines, gradebook.rows, _ORDER)
@@ -62,6 +67,9 @@ def make(gradebook: Gradebook, options: Options) -> Export:
     who = {line.row: visible_line(line.who) for line in lines}
     values, changes, remarks = _fill(sheet, layout, column, grades, who)
     told = [scaling.remark] if scaling.remark else []
+    if parsed(possible) == 0 and scaling.to is None:
+        told.append(f"{visible_line(title)} has 0 Points Possible: points were not scaled.")
+    told += [_GROUPS] if matched.only_in_sheet else []
     return Export(
         ((name, filled(sheet, values)),),
         (*told, *remarks, *unmatched(matched, gradebook, "Canvas"), *_posting(sheet, column)),
@@ -129,7 +137,31 @@ def _column(sheet: Sheet, layout: _Layout, gradebook: Gradebook, asked: str) -> 
     if not asked and len(open_) == 1:
         return open_[0]
     said = f"There is no assignment column {asked!r}" if asked else "Which column is to be filled?"
+    if asked.strip() in layout.titles:
+        said += ": that one is computed by Canvas, or is none of an assignment's"
     raise _no_column(said, layout, open_)
+
+
+def _refuse_other_grades(sheet: Sheet, layout: _Layout, column: int, possible: str) -> None:
+    """Raise where the column is not one of points: letters, GPA, percent, complete."""
+    cells = [sheet.cell(row, column).strip() for row in layout.learners]
+    other = [cell for cell in cells if cell not in ("", *_KEPT) and not _is_points(cell)]
+    title = visible_line(layout.titles[column])
+    if possible.strip() and not _is_points(possible):
+        said = f"The column {title} takes no points: its Points Possible are {possible.strip()!r}"
+    elif other:
+        said = f"The column {title} holds grades such as {other[0]!r}, which are no points"
+    else:
+        return
+    raise UsageProblem(
+        said,
+        next_step="in Canvas let the assignment display its grade as points, export the gradebook "
+        "again, or name another column with --column",
+    )
+
+
+def _is_points(text: str) -> bool:
+    return parsed(text) is not None and "%" not in text
 
 
 def _no_column(said: str, layout: _Layout, fits: Sequence[int]) -> UsageProblem:

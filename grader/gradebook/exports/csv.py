@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from grader.gradebook.exports.parts.record import Export, Options, counted
 from grader.gradebook.exports.parts.spreadsheet import safe
-from grader.gradebook.looks import Part, has_grade, max_points, mistakes, parts, points
+from grader.gradebook.looks import Part, has_grade, max_points, mistakes, next_step, parts, points
 from grader.gradebook.rounding import exact, scaled, shown
+from grader.gradebook.ungraded import standing
 from grader.records.gradebook import Gradebook, Row
 
 NAME = "csv"
@@ -44,6 +45,7 @@ def _header(
         "status", "verdict", "points", "max_points", "percent", *scale,
         *(f"check_{check}" for check in gradebook.checks), *(f"mark_{item}" for item in by_hand),
         "mistakes", "late", "submitted_at", "submission", "sha256", "receipt", "overrides", "marks",
+        "note",
     ]  # fmt: skip
 
 
@@ -52,7 +54,7 @@ def _cells(
 ) -> list[str]:
     person, receipt = row.person, row.receipt
     who = [person.key, person.name, person.email, *(person.ids.get(kind, "") for kind in ids)]
-    verdict = [row.status, receipt.verdict if receipt else ""]
+    verdict = [standing(row), receipt.verdict if receipt else ""]
     marks = "; ".join(
         f"{m.item}: {shown(m.points)}/{shown(m.max_points)}{f' {m.comment}' if m.comment else ''}"
         for m in row.marks
@@ -70,6 +72,7 @@ def _cells(
         row.receipt_folder,
         changed,
         marks,
+        next_step(row),
     ]
     figures = [*_totals(row, options), *_by_part(row, gradebook, by_hand)]
     return [*map(safe, who), *verdict, *figures, *map(safe, after)]

@@ -7,8 +7,9 @@ from typing import Any
 
 from grader.gradebook.exports.parts.figures import figure
 from grader.gradebook.exports.parts.record import Export, Options, one_row
-from grader.gradebook.looks import Part, has_grade, mistakes, parts, state
+from grader.gradebook.looks import Part, has_grade, mistakes, next_step, parts, state
 from grader.gradebook.rounding import scores
+from grader.gradebook.ungraded import standing
 from grader.receipt.escape import markdown, markdown_code, visible_line
 from grader.receipt.layout import prose
 from grader.receipt.view import summary
@@ -130,6 +131,8 @@ def _marked(text: str) -> str:
 
 def _output(row: Row, options: Options) -> str:
     if row.receipt is None:
+        if standing(row) in ("ambiguous", "refused"):
+            return f"**{markdown(state(row))}.** {_marked(next_step(row))}"
         return _OURS if row.status == "undecided" else "Nothing was handed in."
     head = f"**{markdown(state(row))}.** {markdown(summary(row.receipt))}"
     if not has_grade(row):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import Any
 
 from grader.gradebook.exports.parts.figures import figure
 from grader.gradebook.exports.parts.record import Export, Options
 from grader.gradebook.looks import max_points, points, state
 from grader.gradebook.rounding import scaled
+from grader.gradebook.ungraded import why
+from grader.receipt import indented
 from grader.receipt.escape import json_text
 from grader.records.gradebook import Gradebook, Row
 
@@ -31,7 +33,7 @@ def make(gradebook: Gradebook, options: Options) -> Export:
         "rows": [_row(row, options) for row in gradebook.rows],
         "notes": [{"kind": n.kind, "who": n.who, "text": n.text} for n in gradebook.notes],
     }
-    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = indented.dumps(record, sort_keys=True)
     return Export((("gradebook.json", f"{json_text(text)}\n".encode()),))
 
 
@@ -47,6 +49,7 @@ def _row(row: Row, options: Options) -> dict[str, Any]:
         },
         "status": row.status,
         "state": state(row),
+        "hindrance": asdict(reason) if (reason := why(row)) else None,
         "points": figure(got) if got is not None else None,
         "max_points": figure(all_) if all_ is not None else None,
         "receipt": row.receipt.model_dump(mode="json") if row.receipt else None,

@@ -6,8 +6,9 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from grader.gradebook.exports.parts.record import Export, Options
-from grader.gradebook.looks import Part, parts
+from grader.gradebook.looks import Part, next_step, parts, state
 from grader.gradebook.rounding import shown
+from grader.gradebook.ungraded import why
 from grader.records.gradebook import Gradebook, Row
 
 NAME = "junit"
@@ -70,7 +71,8 @@ def _nothing(row: Row, gradebook: Gradebook, name: str) -> tuple[str, str]:
     if row.status == "missing":
         inner = _element("skipped", "Nothing was handed in.", kind="grade.missing")
         return "skipped", _testcase(name, gradebook.exercise, inner)
-    inner = _element("error", "The grader could not reach a verdict.")
+    said = f"{state(row)}. {next_step(row)}" if why(row) else ""
+    inner = _element("error", f"The grader could not reach a verdict. {said}".rstrip())
     return "error", _testcase(name, gradebook.exercise, inner)
 
 

@@ -20,10 +20,12 @@ from grader.errors import GradeError, UsageProblem
 from grader.gradebook import roster as rosters
 from grader.gradebook.archive import Entry, is_zip, shown
 from grader.gradebook.sources import layouts
-from grader.gradebook.sources.found import Found, Reading, Wanted, pick
-from grader.gradebook.sources.newest import Owned, settle
+from grader.gradebook.sources.found import Found, Picked, Reading, Wanted, pick, refused
+from grader.gradebook.sources.groups import Shared, shared
+from grader.gradebook.sources.newest import Hindered, Owned, settle
 from grader.gradebook.sources.people import Directory, Identity, by_name, order
 from grader.gradebook.sources.tree import Tree, of_path, together
+from grader.gradebook.ungraded import Hindrance, Taken
 from grader.records.gradebook import Collected, HandIn, Note, Person
 
 _SURE = 0.5
@@ -82,18 +84,31 @@ def collect(
     listed = rosters.load(roster) if roster else None
     people = [*(person for one in found for person in one.people), *silent]
     directory = Directory(listed, people)
-    owned, about = _owned(found, wish, directory)
-    settled, more = settle(owned)
-    heard_of = [one for person in people for one in directory.who(person)]
+    counts, told = shared(found, directory, listed)
+    notes += told
+    owned, hindered, about = _owned(found, wish, directory, counts)
+    settled, torn, more = settle(owned)
+    heard_of = [
+        one for person in people for own in directory.who(person) for one in counts.get(own, (own,))
+    ]
     notes += [*about, *more, *directory.notes, *directory.missing(heard_of)]
     notes += listed.notes if listed else ()
     everybody = directory.keyed()
-    return Collected(
+    return Taken(
         " + ".join(sorted({name for name, _ in readings})),
         _hand_ins(settled, everybody),
         tuple(by_name(everybody.values())),
         tuple(sorted(set(notes), key=lambda one: (one.who.casefold(), one.kind, one.text))),
+        _open({**hindered, **torn}, settled, everybody),
     )
+
+
+def _open(
+    hindered: Hindered, settled: Iterable[Owned], people: Mapping[Identity, Person]
+) -> dict[str, Hindrance]:
+    """Return by key what hinders those whom no file counts for."""
+    graded = {known for one in settled for known in one.owners}
+    return {people[known].key: why for known, why in hindered.items() if known not in graded}
 
 
 def _loaded(source: str | None) -> list[Layout]:
@@ -196,24 +211,27 @@ def _place(found: Found) -> tuple[str, str]:
 
 
 def _owned(
-    found: Sequence[Found], wanted: Wanted, directory: Directory
-) -> tuple[list[Owned], list[Note]]:
-    """Return the file of each that can be read, with those it counts for."""
+    found: Sequence[Found], wanted: Wanted, directory: Directory, counts: Shared
+) -> tuple[list[Owned], Hindered, list[Note]]:
+    """Return each file that can be read with those it counts for, and what hinders the others."""
     owned: list[Owned] = []
+    hindered: Hindered = {}
     notes: list[Note] = []
     for one in found:
         picked, about = pick(one, wanted)
         notes += about
-        if picked is None:
-            continue
-        try:
-            digest = _digest(picked.entry)
-        except GradeError as error:
-            notes.append(Note("refused", one.who, error.what))
-            continue
-        owners = tuple(known for person in one.people for known in directory.who(person))
-        owned.append(Owned(picked, digest, tuple(dict.fromkeys(owners))))
-    return owned, notes
+        own = (known for person in one.people for known in directory.who(person))
+        owners = dict.fromkeys(known for first in own for known in counts.get(first, (first,)))
+        if isinstance(picked, Picked):
+            try:
+                owned.append(Owned(picked, _digest(picked.entry), tuple(owners)))
+                continue
+            except GradeError as error:
+                notes.append(Note("refused", one.who, error.what))
+                picked = refused(error)
+        if picked is not None:
+            hindered |= dict.fromkeys(owners, picked)
+    return owned, hindered, notes
 
 
 def _digest(entry: Entry) -> str:

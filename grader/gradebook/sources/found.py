@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from grader.errors import GradeError
-from grader.gradebook.archive import Entry, is_zip, nested
+from grader.gradebook.archive import Entry, is_zip, nested, other_archive
 from grader.gradebook.sources.tree import Tree
+from grader.gradebook.ungraded import AGAIN, Hindrance
 from grader.intake import MOST_BYTES
 from grader.records.gradebook import Note, Person
 
@@ -153,8 +154,11 @@ def _alike(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def pick(found: Found, wanted: Wanted) -> tuple[Picked | None, list[Note]]:
-    """Return the file to grade, None where there is none or no telling, and what to know of it."""
+def pick(found: Found, wanted: Wanted) -> tuple[Picked | Hindrance | None, list[Note]]:
+    """Return the file to grade, and what to know of it.
+
+    Where there is none, or no telling, it is what hinders; None where nothing at all is there.
+    """
     entries = sources(found.tree)
     notes: list[Note] = []
     zips = [one for one in found.tree.entries if is_zip(one.name)]
@@ -162,16 +166,21 @@ def pick(found: Found, wanted: Wanted) -> tuple[Picked | None, list[Note]]:
         try:
             inside, notes = nested(zips[0])
         except GradeError as error:
-            return None, [Note("refused", found.who, f"{error.what}: {error.next_step}")]
+            text = f"{error.what}: {error.next_step}"
+            return refused(error), [Note("refused", found.who, text)]
         found = replace(found, tree=replace(found.tree, entries=tuple(inside)))
         entries = sources(found.tree)
     if not entries:
-        return None, [*notes, Note("empty", found.who, _nothing(found, zips))]
+        text = _nothing(found, zips)
+        why = Hindrance("empty", "no Python file", text) if found.tree.entries else None
+        return why, [*notes, Note("empty", found.who, text)]
     chosen = best(entries, wanted)
     if len(chosen) > 1:
         which = f"which file is it? {listed(chosen)}"
         text = f"{found.shown}: {which}: keep one, or name it {wanted.file}"
-        return None, [*notes, Note("ambiguous", found.who, text)]
+        step = f"keep one of {listed(chosen)}, or name it {wanted.file}; then {AGAIN}"
+        why = Hindrance("ambiguous", f"{len(chosen)} files", step)
+        return why, [*notes, Note("ambiguous", found.who, text)]
     entry = chosen[0]
     if others := [one for one in entries if one is not entry]:
         text = f"{found.shown}: took {entry.path}; also there: {listed(others)}"
@@ -179,9 +188,20 @@ def pick(found: Found, wanted: Wanted) -> tuple[Picked | None, list[Note]]:
     return Picked(found, entry, _beside(found.tree, entry)), notes
 
 
+def refused(error: GradeError) -> Hindrance:
+    """Return what hinders where a hand-in is there and cannot be read."""
+    return Hindrance(
+        "refused", "cannot be read", ": ".join(filter(None, (error.what, error.next_step)))
+    )
+
+
 def _nothing(found: Found, zips: Sequence[Entry]) -> str:
     there = listed(found.tree.entries) or "no file at all"
+    packed = [one for one in found.tree.entries if other_archive(one.name)]
     unpack = "; a zip is not opened here: unpack it" if zips else ""
+    if packed and not zips:
+        kind = other_archive(packed[0].name)
+        unpack = f"; a {kind} is not opened: unpack it, or ask for a zip or the file itself"
     return f"{found.shown}: no Python file or notebook; there is {there}{unpack}"
 
 

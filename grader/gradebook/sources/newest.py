@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from grader.gradebook.sources.found import Picked, listed
 from grader.gradebook.sources.people import Identity
+from grader.gradebook.ungraded import AGAIN, Hindrance
 from grader.records.gradebook import Note
 
 
@@ -27,22 +28,30 @@ class Owned:
         return self.picked.entry.shown
 
 
-def settle(every: Sequence[Owned]) -> tuple[list[Owned], list[Note]]:
-    """Return each file with those it counts for after all, and what gave way to what."""
+Hindered = dict[Identity, Hindrance]
+
+
+def settle(every: Sequence[Owned]) -> tuple[list[Owned], Hindered, list[Note]]:
+    """Return each file with those it counts for after all, for whom none does, and the notes."""
     by_person: dict[Identity, list[Owned]] = {}
     for one in every:
         for owner in dict.fromkeys(one.owners):
             by_person.setdefault(owner, []).append(one)
     keeps: dict[int, list[Identity]] = {}
+    hindered: Hindered = {}
     notes: list[Note] = []
     for owner, own in by_person.items():
         kept = _latest(own, notes) if len(own) > 1 else own[0]
         if kept is not None:
             keeps.setdefault(id(kept), []).append(owner)
+        else:
+            each = _once(own, [])
+            step = f"keep the newest of {listed(one.shown for one in each)}; then {AGAIN}"
+            hindered[owner] = Hindrance("ambiguous", f"{len(each)} hand-ins", step)
     settled = [
         Owned(one.picked, one.digest, tuple(keeps[id(one)])) for one in every if id(one) in keeps
     ]
-    return settled, list(dict.fromkeys(notes))
+    return settled, hindered, list(dict.fromkeys(notes))
 
 
 def _latest(own: Sequence[Owned], notes: list[Note]) -> Owned | None:

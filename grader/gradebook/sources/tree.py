@@ -17,7 +17,15 @@ from pathlib import Path
 
 from grader.errors import UsageProblem
 from grader.gradebook import results
-from grader.gradebook.archive import Entry, is_junk, is_zip, members, shown
+from grader.gradebook.archive import (
+    Entry,
+    is_junk,
+    is_zip,
+    opened,
+    other_archive,
+    shown,
+    unopened,
+)
 from grader.records.gradebook import Note
 
 MOST_FILES = 200_000
@@ -101,8 +109,12 @@ def of_path(path: Path) -> Tree:
     if not stat.S_ISREG(kind):
         raise UsageProblem(f"{where} is no ordinary file", next_step="name a folder, zip or file")
     if is_zip(path.name):
-        entries, notes = members(path)
-        return Tree(_text(path.name)[:-4], tuple(entries), tuple(notes), where=where)
+        packed = opened(path)
+        entries, notes = packed.listed()
+        name, hollow = _text(path.name)[:-4], packed.hollow(entries)
+        return Tree(name, tuple(entries), tuple(notes), hollow=hollow, where=where)
+    if kind_of := other_archive(path.name):
+        raise unopened(where, kind_of)
     # The name is the one that was typed, the file the one that a link leads to.
     real = path.resolve()
     entry = _entry(_text(path.name), str(real), real.stat(), where)

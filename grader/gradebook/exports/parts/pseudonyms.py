@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.gradebook.exports.parts.spreadsheet import safe
+from grader.gradebook.ungraded import AGAIN, Hindrance, Kind, Ungraded, ungraded, why
 from grader.records.gradebook import Gradebook, Mark, Note, NoteKind, Override, Person, Row
 from grader.records.receipt import Receipt
 
@@ -24,13 +25,19 @@ _SHORTEST = 3
 _WORD = re.compile(r"[^\W_]+")
 _NOTES: Mapping[NoteKind, str] = {
     "missing": "handed in nothing",
-    "unmatched": "handed in, but is not in the class",
+    "unmatched": "is not in the class",
     "ambiguous": "fits several people",
     "duplicate": "handed in the same file as somebody else",
     "superseded": "handed in again later",
     "empty": "handed in an empty file",
     "ignored": "a file that is no submission",
     "refused": "a file that could not be taken",
+}
+_HINDERED: Mapping[Kind, str] = {
+    "ambiguous": "several files",
+    "refused": "cannot be read",
+    "empty": "no Python file",
+    "undecided": "",
 }
 # Texts that a learner's own program or a person wrote; everything else is ours.
 _FREE = frozenset(
@@ -93,7 +100,7 @@ def _note(note: Note, names: Mapping[str, str], people: Mapping[str, Person]) ->
 
 def _row(row: Row, scrub: _Scrub) -> Row:
     name = scrub.pseudonym
-    return Row(
+    known = Row(
         person=Person(key=name, name=name),
         status=row.status,
         receipt=_receipt(row.receipt, scrub) if row.receipt else None,
@@ -106,6 +113,10 @@ def _row(row: Row, scrub: _Scrub) -> Row:
         ),
         marks=tuple(Mark(m.item, m.points, m.max_points, scrub.free(m.comment)) for m in row.marks),
     )
+    # Which files there are may name anybody, so only the kind is told.
+    reason = why(row) if isinstance(row, Ungraded) else None
+    hidden = Hindrance(reason.kind, _HINDERED[reason.kind], AGAIN) if reason else None
+    return ungraded(known, hidden)
 
 
 def _receipt(receipt: Receipt, scrub: _Scrub) -> Receipt:

@@ -6,6 +6,7 @@ Source: the export as itsgeagle/provenance reads it (parse-metadata.ts), 2026.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -92,7 +93,7 @@ def _people(record: Mapping[str, Any]) -> Iterator[Person]:
 
 
 def _text(value: Any) -> str:
-    text = value.strip() if isinstance(value, str) else ""
+    text = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
     return "" if text in _NIL else text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.gradebook.archive import Entry, is_zip
+from grader.gradebook.archive import Entry, is_zip, other_archive
 from grader.gradebook.sources.found import (
     Found,
     Reading,
@@ -78,7 +78,7 @@ def _level(tree: Tree, group: str, wanted: Wanted, found: list[Found], notes: li
     for entry in tree.files:
         if entry.path in direct and not (folders and wanted.rank(entry.name) is not None):
             files.setdefault(entry.name.rpartition(".")[0], []).append(entry)
-        elif not entry.name.startswith("."):
+        elif is_source(entry.name) or not entry.name.startswith("."):
             notes.append(Note("ignored", entry.shown, _why(entry)))
     for stem, own in files.items():
         found.append(_learner(replace(tree, name=stem, entries=tuple(own)), f"{group}{stem}"))
@@ -90,6 +90,10 @@ def _level(tree: Tree, group: str, wanted: Wanted, found: list[Found], notes: li
 def _why(entry: Entry) -> str:
     if is_zip(entry.name):
         return "a zip in a folder is not opened: unpack it, or name the zip itself"
+    if kind := other_archive(entry.name):
+        return f"a {kind} is not opened: unpack it, or ask for a zip or the file itself"
+    if entry.name.startswith("."):
+        return "its name begins with a dot, as those of hidden files do"
     if is_source(entry.path):
         return "it lies beside the learners' files and has no learner's name"
     return "no Python file or notebook"
