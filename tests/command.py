@@ -105,7 +105,8 @@ def grade(file: str | Path, *options: str, cwd: Path, env: Mapping[str, str] | N
 
 def _receipts(cwd: Path) -> dict[Path, bytes]:
     found = cwd.glob("receipts/*/[!.]*.json")
-    return {p: p.read_bytes() for p in found if not p.name.endswith(".instructor.json")}
+    others = (".instructor.json", ".dsse.json")
+    return {p: p.read_bytes() for p in found if not p.name.endswith(others)}
 
 
 def _new(before: Mapping[Path, bytes], after: Mapping[Path, bytes]) -> dict[str, Any] | None:

@@ -10,11 +10,13 @@ import click
 from grader.catalog import course as courses
 from grader.catalog.load import entry as load
 from grader.cli import early, options
+from grader.errors import EnvironmentProblem
 from grader.sandbox import cache
 from grader.sandbox.host import open_host
 
 if TYPE_CHECKING:
     from grader.audit import Audit, Trial
+    from grader.catalog.load import Entry
 
 _SIGNS = {"named": "N", "failed": "x", "blocked": "b", "undecided": "?", "": "."}
 
@@ -22,8 +24,13 @@ _SIGNS = {"named": "N", "failed": "x", "blocked": "b", "undecided": "?", "": "."
 @click.command("audit")
 @click.argument("exercise", required=False)
 @click.option("--jobs", type=click.IntRange(1, 64), help="How many at a time (default: cores).")
+@click.option(
+    "--renew-notebook", is_flag=True, help="Write starter.ipynb from starter.py; audit nothing."
+)
 @options.course
-def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
+def command(
+    exercise: str | None, jobs: int | None, renew_notebook: bool, course: str | None
+) -> int:
     """Grade every solution of EXERCISE (of all, without one) and fail on any surprise.
 
     Example: grade audit distributed-03
@@ -34,6 +41,9 @@ def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
     bad = False
     for exercise_id in [exercise] if exercise else found.ids():
         entry = load(found, exercise_id)
+        if renew_notebook:
+            _renew(entry)
+            continue
         folder = cache.folder(entry.rubric_folder / "warm")
         place = cache.usable(folder) if folder else None
         result = auditing.audit(
@@ -45,6 +55,21 @@ def command(exercise: str | None, jobs: int | None, course: str | None) -> int:
         _say_audit(result, auditing.matrix(result))
         bad = bad or bool(result.problems)
     return 3 if bad else 0
+
+
+def _renew(entry: Entry) -> None:
+    from grader.catalog import starter
+
+    place = entry.folder / "starter.ipynb"
+    data = starter.of(entry.folder, entry.exercise.id)
+    try:
+        place.write_bytes(data)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"{place} cannot be written: {error.strerror}",
+            next_step="check the permissions of that folder",
+        ) from error
+    click.echo(f"wrote {os.path.relpath(place)}")
 
 
 def _say_trial(trial: Trial) -> None:

@@ -17,7 +17,7 @@ import click
 from grader import secret
 from grader.catalog import course as courses
 from grader.catalog.load import Entry
-from grader.cli import early, settle
+from grader.cli import early, settle, signing
 from grader.cli.main import STARTED
 from grader.cli.progress import Display, Silent, display
 from grader.errors import UsageProblem
@@ -56,6 +56,7 @@ class Order:
     anonymous: bool = False
     executor: str = "local"
     scheduler: str | None = None
+    sign: str | None = None
 
 
 @dataclass
@@ -139,6 +140,9 @@ def _times(ledger: Ledger) -> Times:
 
 def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
     """Take in what was handed in, and see what the ledger knows of it."""
+    signing.refuse_among(order.sign, order.paths)
+    signer = signing.signer(order.sign)
+    shelf = settle.shelf(root, ledger, entry, signer, reading=order.preview)
     collected = sources.collect(
         order.paths,
         wanted=entry.exercise.id,
@@ -149,7 +153,7 @@ def prepare(entry: Entry, root: Path, ledger: Ledger, order: Order) -> Run:
         collected = part.of_class(collected, ledger.members(), ledger.notes())
     known = runner.Known(entry.digest, versions.environment(), entry.exercise.siblings)
     plan = runner.plan(collected, ledger, known, again=order.again)
-    return Run(entry, root, ledger, collected, plan, settle.shelf(root, ledger, entry))
+    return Run(entry, root, ledger, collected, plan, shelf)
 
 
 def _roster(ledger: Ledger, order: Order) -> Path | None:
@@ -229,13 +233,16 @@ def _executor(run: Run, order: Order) -> Iterator[Executor]:
         made: Executor = Dask(
             terms,
             order.scheduler,
-            early.forbidden(run.entry.course),
+            early.forbidden(run.entry.course, order.sign),
             warm=settle.warmed if order.cache and not order.preview else None,
         )
     else:
         place = early.cache_place(run.entry.course, run.entry.exercise.id) if order.cache else None
         place = place if order.preview else settle.warmed(run.entry, place)
-        forbidden, kept = early.forbidden(run.entry.course), cache.usable(place) if place else None
+        forbidden, kept = (
+            early.forbidden(run.entry.course, order.sign),
+            cache.usable(place) if place else None,
+        )
         made = Local(terms, lambda: open_host(forbidden, kept, many=True), order.jobs)
     try:
         yield made

@@ -36,9 +36,19 @@ def start(args: Sequence[str]) -> None:
         found = courses.find(None)
         if args[0] in found.ids():
             place = None if "--no-cache" in args else cache_place(found, args[0])
-            _started.append(_open(_key(found, place)))
+            _started.append(_open(_key(found, place, _signs_with(args))))
     except (GradeError, OSError):
         return  # the command itself says what is wrong
+
+
+def _signs_with(args: Sequence[str]) -> str | None:
+    """Return the key file that the command line names; a guess that is wrong costs time alone."""
+    for position, arg in enumerate(args):
+        if arg == "--sign" and position + 1 < len(args):
+            return args[position + 1]
+        if arg.startswith("--sign="):
+            return arg.partition("=")[2]
+    return None
 
 
 def _is_one(path: str) -> bool:
@@ -54,9 +64,9 @@ def cache_place(found: courses.Course, exercise: str) -> Path | None:
         return None
 
 
-def take(found: courses.Course, place: Path | None) -> Host:
-    """Return the host for this course and cache, started early or now."""
-    key = _key(found, place)
+def take(found: courses.Course, place: Path | None, sign: str | None = None) -> Host:
+    """Return the host for this course and cache, started early or now; see `forbidden`."""
+    key = _key(found, place, sign)
     for index, (known, host) in enumerate(_started):
         if known == key:
             del _started[index]
@@ -70,16 +80,18 @@ def discard() -> None:
         _started.pop()[1].close()
 
 
-def forbidden(found: courses.Course) -> list[str]:
-    """Return the folders that no child may read: the course's data and the keys."""
+def forbidden(found: courses.Course, sign: str | None = None) -> list[str]:
+    """Return what no child may read: the course's data, our folder of keys, the key that signs."""
     folders = found.secrets()
     with contextlib.suppress(RuntimeError):  # no home directory, so no keys in it
         folders.append(str(secret.home()))
+    if sign is not None:
+        folders.append(os.path.realpath(sign))
     return folders
 
 
-def _key(found: courses.Course, place: Path | None) -> _Key:
-    return tuple(forbidden(found)), cache.usable(place) if place else None
+def _key(found: courses.Course, place: Path | None, sign: str | None) -> _Key:
+    return tuple(forbidden(found, sign)), cache.usable(place) if place else None
 
 
 def _open(key: _Key) -> tuple[_Key, Host]:

@@ -57,7 +57,7 @@ def command(results_dir: str, form: str, course: str | None, **asked: Any) -> in
             click.echo(visible(f"note: {note.who}: {note.text}"), err=True)
         if asked["who"]:
             asked["who"] = learner(book, asked["who"]).person.key
-        shelf = settle.shelf(found.root, found.ledger, found.entry)
+        shelf = settle.shelf(found.root, found.ledger, found.entry, reading=True)
         if asked["anonymize"]:
             book = _hidden(found.root, book, asked, write=not asked["dry_run"])
         made = exports.export(form, book, _options(asked, shelf.content))

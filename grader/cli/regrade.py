@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from grader import secret
-from grader.cli import bulk, options, settle
+from grader.cli import bulk, options, settle, signing
 from grader.cli.opened import Opened, learner, opened
 from grader.cli.progress import display
 from grader.engine import now
@@ -41,6 +41,7 @@ _MOST_DIGITS = 9
 @click.option("--roster", metavar="CSV", help="Who is in the class, with names and ids.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="How many at a time (cores).")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--sign", metavar="KEY", help="Sign every receipt; needed where they are signed.")
 @options.require_confinement
 @options.course
 def command(results_dir: str, paths: tuple[str, ...], course: str | None, **asked: Any) -> int:
@@ -75,6 +76,7 @@ def command(results_dir: str, paths: tuple[str, ...], course: str | None, **aske
             cache=True,
             again=True,
             preview=asked["preview"],
+            sign=asked["sign"],
         )
         if asked["preview"]:
             return _preview(found, order)
@@ -162,8 +164,9 @@ def _override(found: Opened, asked: dict[str, Any]) -> None:
         at=now(),
         why=asked["why"].strip(),
     )
+    signer = signing.signer(asked["sign"])
+    shelf = settle.shelf(found.root, found.ledger, found.entry, signer)
     found.ledger.override(row.person.key, change)
-    shelf = settle.shelf(found.root, found.ledger, found.entry)
     settle.finish(shelf, found.entry, times=lambda: spent.times(found.ledger))
     click.echo(
         visible_line(f"{row.person.key}: {check} {change.was} -> {change.points}, by {change.by}")

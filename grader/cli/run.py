@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,16 +14,19 @@ import click
 
 from grader import intake, secret
 from grader.catalog import course as courses
-from grader.cli import early, options
+from grader.cli import early, options, signing
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
 from grader.sandbox import cache
 from grader.sandbox.host import Host
 
 if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
+
     from grader.catalog.load import Entry
     from grader.engine import Grade
     from grader.receipt.store import Written
-    from grader.records.receipt import InstructorRecord, Receipt, SeedSource
+    from grader.records.instructor import InstructorRecord, SeedSource
+    from grader.records.receipt import Receipt
     from grader.records.submission import Submission
 
 _RENDERED: tuple[Literal["md", "html"], ...] = ("md", "html")
@@ -54,7 +57,11 @@ class _Grade(click.Command):
     metavar="HEX",
     help="One file: make a grade again; 2 to 64 hexadecimal digits, an even number.",
 )
-@click.option("--instructor", is_flag=True, help="One file: write the seed of this grade too.")
+@click.option(
+    "--instructor", is_flag=True, help="One file: write the seed and what was hidden too."
+)
+@click.option("--learner", metavar="NAME", help="One file: whose it is, for the receipt.")
+@click.option("--sign", metavar="KEY", help="Sign every receipt; see `grade keygen`.")
 @click.option("--timings", is_flag=True, help="One file: say on stderr where the time went.")
 @click.option("--source", metavar="LAYOUT", help="A class: take the files to be laid out so.")
 @click.option("--roster", metavar="CSV", help="A class: who is in it, with names and ids.")
@@ -91,6 +98,7 @@ _OF_ONE = {
     "as_json": ("--json", False),
     "seed": ("--seed", None),
     "instructor": ("--instructor", False),
+    "learner": ("--learner", None),
     "timings": ("--timings", False),
 }
 _OF_CLASS = {
@@ -102,10 +110,16 @@ _OF_CLASS = {
 }
 
 
+# Only zips are opened; of the others a class's own way says what to do.
+_PACKED = (".zip", ".rar", ".7z", ".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst") + tuple(
+    f".tar.{packed}" for packed in ("gz", "bz2", "xz", "zst", "z")
+)
+
+
 def _is_class(files: tuple[str, ...], asked: Mapping[str, Any]) -> bool:
     if len(files) > 1 or asked["source"] or asked["roster"]:
         return True
-    return os.path.isdir(files[0]) or files[0].lower().endswith(".zip")
+    return os.path.isdir(files[0]) or files[0].lower().endswith(_PACKED)
 
 
 def _refuse_misplaced(
@@ -137,6 +151,7 @@ def _class(
         anonymous=asked["anonymize"],
         executor=asked["executor"],
         scheduler=asked["scheduler"],
+        sign=asked["sign"],
     )
     return bulk.grade_many(found, exercise, order)
 
@@ -148,20 +163,23 @@ def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, An
             "--instructor writes a record, and --no-receipt writes nothing",
             next_step="leave one of them out",
         )
+    learner, signer = signing.learner(asked["learner"]), _signer(asked)
     submission = intake.read(file)
     place = None if asked["no_cache"] else early.cache_place(found, exercise)
-    host = early.take(found, place)
+    host = early.take(found, place, asked["sign"])
     try:
         wanted = _Wanted(
             seed=given,
             course_secret=None if given else secret.read(),
-            only_full=asked["require_confinement"] == "full",
+            only_full=signing.only_full(asked["require_confinement"], asked["sign"]),
             receipts=not asked["no_receipt"],
+            key=asked["sign"],
         )
         result, entry = _grade(host, found, exercise, submission, wanted)
+        result = replace(result, receipt=result.receipt.model_copy(update={"learner": learner}))
         record = _record(result, wanted) if asked["instructor"] else None
         out = Path(asked["out"] or "receipts") if wanted.receipts else None
-        trouble = _deliver(result, record, entry, submission, out, asked["as_json"])
+        trouble = _deliver(result, record, entry, submission, out, asked["as_json"], signer)
     finally:
         host.close()
     if asked["timings"]:
@@ -175,12 +193,26 @@ def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, An
 
 @dataclass(frozen=True)
 class _Wanted:
-    """How to grade: with which seed or secret, confined how, and whether to write receipts."""
+    """How to grade: with which seed or secret, confined how, and whether to write receipts.
+
+    `key` is the file of the key that signs, which no child may be given.
+    """
 
     seed: bytes | None
     course_secret: bytes | None
     only_full: bool
     receipts: bool
+    key: str | None = None
+
+
+def _signer(asked: Mapping[str, Any]) -> CryptoSigner | None:
+    """Return what signs; read before anything runs, so that a wrong key costs no grade."""
+    if asked["sign"] and asked["no_receipt"]:
+        raise UsageProblem(
+            "--sign signs a receipt, and --no-receipt writes none",
+            next_step="leave one of them out",
+        )
+    return signing.signer(asked["sign"])
 
 
 def _given(seed: str | None) -> bytes | None:
@@ -219,6 +251,7 @@ def _grade(
     with spinner(make_console(stderr=True), f"grading {submission.name}"):
         entry = load(found, exercise)
         submission = intake.with_siblings(submission, entry.exercise.siblings)
+        signing.refuse_handing_over(wanted.key, submission)
         if wanted.receipts:
             _prepare(entry)
         result = engine.grade(
@@ -234,7 +267,8 @@ def _grade(
 
 
 def _record(result: Grade, wanted: _Wanted) -> InstructorRecord:
-    from grader.records.receipt import InstructorRecord
+    from grader.receipt import hidden
+    from grader.records.instructor import InstructorRecord
 
     receipt = result.receipt
     source: SeedSource = "course secret" if wanted.course_secret else "drawn for this grade"
@@ -246,6 +280,8 @@ def _record(result: Grade, wanted: _Wanted) -> InstructorRecord:
         seed_source="given with --seed" if wanted.seed else source,
         evidence_digest=receipt.evidence_digest,
         created_at=receipt.created_at,
+        observed=hidden.observed(result.observations),
+        written=hidden.written(result.claims, result.truth),
     )
 
 
@@ -271,6 +307,7 @@ def _deliver(
     submission: Submission,
     out: Path | None,
     as_json: bool,
+    signer: CryptoSigner | None,
 ) -> GradeError | None:
     """Show the verdict and write the receipts; a folder that cannot be written is told last."""
     from grader.cli.terminal import make_console, print_whole, show_receipt
@@ -281,27 +318,37 @@ def _deliver(
     if out is not None:
         try:
             origin = os.path.realpath(submission.path)
-            written = _write(result.receipt, record, entry, origin, out)
+            written = _write(result.receipt, record, entry, origin, out, signer)
         except EnvironmentProblem as problem:
             trouble = problem
     if as_json:
         print_whole(to_json(result.receipt))
     show_receipt(make_console(stderr=as_json), result.receipt, written)
+    if written is not None:
+        signing.tell(result.receipt, written.envelope, signer, err=as_json)
     return trouble
 
 
 def _write(
-    receipt: Receipt, record: InstructorRecord | None, entry: Entry, origin: str, out: Path
+    receipt: Receipt,
+    record: InstructorRecord | None,
+    entry: Entry,
+    origin: str,
+    out: Path,
+    signer: CryptoSigner | None,
 ) -> Written:
+    from grader.receipt import instructor
     from grader.receipt.render import render
     from grader.receipt.store import write
+    from grader.trust.seal import seal
 
     templates = entry.course.templates
     forms = {"json": render(receipt, "json", templates)}
     for form in _RENDERED:
         forms[form] = render(receipt, form, templates, cache=compiled_templates())
+    forms = seal(forms, signer if receipt.verdict != "undecided" else None)
     if record is not None:
-        forms["instructor.json"] = record.model_dump_json(indent=2) + "\n"
+        forms["instructor.json"] = instructor.to_json(record)
     return write(receipt, out, forms, origin=origin)
 
 

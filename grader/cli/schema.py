@@ -16,7 +16,8 @@ def command(record: str) -> None:
     """
     from pydantic import BaseModel
 
-    from grader.records.receipt import InstructorRecord, Receipt
+    from grader.records.instructor import InstructorRecord
+    from grader.records.receipt import Receipt
 
     models: dict[str, type[BaseModel]] = {"receipt": Receipt, "instructor": InstructorRecord}
     schema = models[record].model_json_schema()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from grader import secret
 from grader.catalog.load import Entry
 from grader.cli.run import compiled_templates
-from grader.errors import GradeError
+from grader.errors import GradeError, UsageProblem
 from grader.gradebook import receipts, results, stamps, strays, ungraded
 from grader.gradebook.book import bare, gradebook, told
 from grader.gradebook.ledger import Ledger, Stand
@@ -22,7 +22,12 @@ from grader.records.receipt import Receipt
 from grader.sandbox import cache
 
 if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
+
     from grader.gradebook.report import Times
+
+# In the ledger: which key signed what lies in these results.
+_SIGNED = "signed by"
 
 
 def renderer(entry: Entry) -> receipts.Render:
@@ -60,10 +65,31 @@ class Finished:
     aside: tuple[str, ...] = ()
 
 
-def shelf(root: Path, ledger: Ledger, entry: Entry) -> receipts.Shelf:
-    """Return where the files of a class are written."""
+def shelf(
+    root: Path,
+    ledger: Ledger,
+    entry: Entry,
+    signer: CryptoSigner | None = None,
+    *,
+    reading: bool = False,
+) -> receipts.Shelf:
+    """Return where the files of a class are written, and signed where there is a signer.
+
+    Raises: UsageProblem where the results are signed and no key is given now, unless they are only
+    read.
+    """
+    by = ledger.about(_SIGNED)
+    if by and signer is None and not reading:
+        raise UsageProblem(
+            f"these results are signed by key {by}, and this would take the signatures away",
+            where=str(root),
+            next_step="name the key with --sign KEY",
+        )
     tools = stamps.tools(entry.course.templates)
-    return receipts.Shelf(root, ledger, renderer(entry), tools)
+    made = receipts.Shelf(root, ledger, renderer(entry), tools, signer)
+    if reading:
+        made.signed_by = by
+    return made
 
 
 def finish(
@@ -82,6 +108,8 @@ def finish(
     Effects: writes what has changed; where nothing has, no receipt is even read.
     """
     root, ledger = shelf.root, shelf.ledger
+    if shelf.signed_by:
+        ledger.note_about({_SIGNED: shelf.signed_by})
     stands = ledger.stands()
     key = secret.ensure() if anonymous or (root / results.ANONYMOUS).is_dir() else b""
     astray = strays.notes(root, stands, read_marks(root))
@@ -135,6 +163,7 @@ def _made_from(
     checks = [check.id for check in entry.rubric.checks]
     return stamps.digest(
         shelf.tools,
+        shelf.signed_by,
         repr((exercise, checks, stands, shelf.ledger.all_facts(), astray)),
         stamps.held(marked) if marked.exists() else "none",
         # The pseudonyms follow from it, and nothing of it can be read from this.

@@ -16,27 +16,22 @@ from grader.errors import ContentProblem, EnvironmentProblem, UsageProblem
 @click.command("start")
 @click.argument("exercise")
 @click.argument("directory", default=".", metavar="[DIR]")
+@click.option("--notebook", is_flag=True, help="Write it as a Jupyter notebook.")
 @options.course
-def command(exercise: str, directory: str, course: str | None) -> None:
+def command(exercise: str, directory: str, notebook: bool, course: str | None) -> None:
     """Write the starter of EXERCISE into DIR; never overwrites a file.
 
-    Example: grade start distributed-03
+    Example: grade start distributed-03 --notebook
     """
-    source = entry(courses.find(course), exercise).folder / "starter.py"
-    target = Path(directory) / f"{exercise}.py"
-    if directory.endswith(".py") and not os.path.isdir(directory):
+    folder = entry(courses.find(course), exercise).folder
+    ending = ".ipynb" if notebook else ".py"
+    target = Path(directory) / f"{exercise}{ending}"
+    if directory.endswith((".py", ".ipynb")) and not os.path.isdir(directory):
         raise UsageProblem(
             f"{directory} looks like a file, and `grade start` takes a folder",
             next_step=f"grade start {exercise} {os.path.dirname(directory) or '.'}",
         )
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise ContentProblem(
-            f"the starter of {exercise} cannot be read: {error.strerror}",
-            where=str(source),
-            next_step="restore starter.py",
-        ) from error
+    data = _notebook(folder, exercise) if notebook else _read(folder / "starter.py", exercise)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
@@ -57,3 +52,23 @@ def command(exercise: str, directory: str, course: str | None) -> None:
     click.echo(
         f"  Next: read `grade show {exercise}`, fill in a part, then: grade {exercise} {shown}"
     )
+
+
+def _read(source: Path, exercise: str) -> bytes:
+    try:
+        return source.read_bytes()
+    except OSError as error:
+        raise ContentProblem(
+            f"the starter of {exercise} cannot be read: {error.strerror}",
+            where=str(source),
+            next_step=f"restore {source.name}",
+        ) from error
+
+
+def _notebook(folder: Path, exercise: str) -> bytes:
+    """Return starter.ipynb, made from starter.py where the course does not hold one."""
+    if (folder / "starter.ipynb").exists():
+        return _read(folder / "starter.ipynb", exercise)
+    from grader.catalog import starter
+
+    return starter.of(folder, exercise)

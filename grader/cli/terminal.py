@@ -37,6 +37,12 @@ _PLAIN_GLYPHS: dict[Status, str] = {
     "blocked": "-",
     "undecided": "?",
 }
+# What a check says where it is not about the check.
+_WHOLE = (
+    "is open: nothing is filled in yet",
+    "nothing of the file could run",
+    "is not defined: the module stopped",
+)
 _MOST_FRAMES = 12
 _LEAST_TITLE = 8
 _MOST_MESSAGES = 6
@@ -88,6 +94,14 @@ def show_receipt(console: Console, receipt: Receipt, written: Written | None) ->
     _Printer(console, receipt).everything(written)
 
 
+def _of_the_whole(messages: list[str]) -> str:
+    """Return why nothing of a module counts, where every message of a check says just that."""
+    for reason in _WHOLE:
+        if all(reason in message for message in messages):
+            return reason
+    return ""
+
+
 def _can_show(console: Console, text: str) -> bool:
     try:
         text.encode(console.encoding)
@@ -121,6 +135,7 @@ class _Printer:
         self.id_width = max((len(check.id) for check in receipt.checks), default=0)
         self.apart = True
         self.last: object = None
+        self.whole = ""
 
     def everything(self, written: Written | None) -> None:
         self.gap()
@@ -175,6 +190,10 @@ class _Printer:
 
     def details(self, check: Finding) -> None:
         """Print what was observed, which mistake that matches, and what to try."""
+        reason = _of_the_whole([check.message, *self.messages(check)])
+        if reason and reason == self.whole:
+            return  # once is enough for what keeps all of it back
+        self.whole = reason or self.whole
         said = view.grouped(dict.fromkeys([check.message, *self.messages(check)]))
         told = (said, check.mistake, check.hint, check.line)
         if told == self.last:
@@ -187,9 +206,18 @@ class _Printer:
             self.line(check.mistake_title or check.mistake, indent=4, label="mistake")
         if check.hint:
             self.line(check.hint, indent=4, label="try")
+        if check.mistake:
+            self.line(
+                f"grade explain {self.receipt.exercise} {check.mistake}", indent=4, label="more"
+            )
         source = exhibits.line_text(self.receipt, check.line)
         if source is not None:
-            self.line(source.strip(), "cyan", indent=4, label=f"line {check.line}")
+            self.line(
+                source.strip(),
+                "cyan",
+                indent=4,
+                label=exhibits.place(self.receipt, check.line or 0),
+            )
         self.gap()
 
     def messages(self, check: Finding) -> list[str]:
@@ -200,7 +228,7 @@ class _Printer:
         if not view.stopped(outcome):
             return
         self.gap()
-        where = f" at line {outcome.line}" if outcome.line else ""
+        where = f" at {exhibits.place(self.receipt, outcome.line)}" if outcome.line else ""
         self.line(f"{view.sentence(outcome.kind)}{where}", "bold red")
         self.line(outcome.message, indent=2)
         for frame in outcome.traceback[-_MOST_FRAMES:]:

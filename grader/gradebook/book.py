@@ -13,7 +13,7 @@ from grader.catalog.load import Entry
 from grader.gradebook import ungraded
 from grader.gradebook.ledger import Attempt, Ledger, Member
 from grader.records.gradebook import Gradebook, Mark, Override, Row
-from grader.records.receipt import Receipt
+from grader.records.receipt import LearnerPart, Receipt
 from grader.records.submission import Submission
 
 Marks = Mapping[str, tuple[Mark, ...]]
@@ -99,10 +99,13 @@ def _row(ledger: Ledger, member: Member, marks: tuple[Mark, ...]) -> Row:
 
 def graded_row(member: Member, receipt: Receipt) -> Row:
     """Return a learner's row with this verdict, and nothing that a person changed."""
+    person = member.person
+    whose = LearnerPart(name=person.name, id=person.key, email=person.email)
+    mine = named(receipt, str((member.facts or {}).get("name", "")))
     return replace(
         bare(member),
         status="graded",
-        receipt=named(receipt, str((member.facts or {}).get("name", ""))),
+        receipt=mine.model_copy(update={"learner": whose}),
         receipt_folder=f"receipts/{member.person.key}",
     )
 

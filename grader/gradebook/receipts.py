@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.gradebook import results, stamps
 from grader.gradebook.ledger import Ledger, Written
@@ -14,6 +15,10 @@ from grader.receipt.files import read_ordinary
 from grader.receipt.naming import stem_of
 from grader.records.gradebook import Row
 from grader.records.receipt import Receipt
+from grader.trust import seal
+
+if TYPE_CHECKING:
+    from securesystemslib.signer import CryptoSigner
 
 Render = Callable[[Receipt, str], str]
 FORMS = ("html", "md", "json")
@@ -34,9 +39,21 @@ class Shelf:
     changed; `mended` names the latter.
     """
 
-    def __init__(self, root: Path, ledger: Ledger, render: Render, tools: str) -> None:
-        """Take the ledger's word for what was made; `tools` is what all is made with."""
+    def __init__(
+        self,
+        root: Path,
+        ledger: Ledger,
+        render: Render,
+        tools: str,
+        signer: CryptoSigner | None = None,
+    ) -> None:
+        """Take the ledger's word for what was made; `tools` is what all is made with.
+
+        With a signer every receipt that is written is signed.
+        """
         self.root, self.ledger, self.tools = root, ledger, tools
+        self.signer = signer
+        self.signed_by = signer.public_key.keyid if signer else ""
         self.mended: list[str] = []
         self._render = render
         self._known = ledger.written()
@@ -89,13 +106,18 @@ class Shelf:
         """
         if row.receipt is None:
             return False
+        # What stands under a pseudonym says nothing of anybody, so nobody vouches for it.
+        signer = None if within else self.signer
         made_from = self._made_from(row.receipt, number, also)
-        names = {form: f"{within}{stem(row)}.{form}" for form in FORMS}
-        changed = False
-        for form, name in names.items():
-            if not self.holds(name, made_from):
-                changed |= self.put(name, made_from, self._render(row.receipt, form).encode())
-        return changed
+        place = f"{within}{stem(row)}"
+        endings = (*FORMS, seal.ENDING) if signer else FORMS
+        if all([self.holds(f"{place}.{ending}", made_from) for ending in endings]):
+            return False
+        made = self._forms(row.receipt, signer)
+        return any([self.put(f"{place}.{e}", made_from, made[e].encode()) for e in endings])
+
+    def _forms(self, receipt: Receipt, signer: CryptoSigner | None) -> dict[str, str]:
+        return seal.seal({form: self._render(receipt, form) for form in FORMS}, signer)
 
     def content(self, row: Row, form: str) -> bytes:
         """Return a receipt in a form: as it was written if it still is so, else rendered now."""
@@ -108,14 +130,16 @@ class Shelf:
                 raw = read_ordinary(self.root / name)
                 if hashlib.sha256(raw).hexdigest() == known.holds:
                     return raw
-        return self._render(row.receipt, form).encode()
+        return self._forms(row.receipt, None)[form].encode()
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {one.member.person.key: one.number for one in self.ledger.stands()}
 
     def _made_from(self, receipt: Receipt, number: int, also: str = "") -> str:
-        return stamps.digest(self.tools, also, str(number), receipt.submission.name)
+        whose = receipt.learner.model_dump_json() if receipt.learner else ""
+        named = receipt.submission.name
+        return stamps.digest(self.tools, also, str(number), named, whose, self.signed_by)
 
     def close(self) -> None:
         """Keep what was written, and forget files that nothing in this run was about."""

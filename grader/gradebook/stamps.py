@@ -15,7 +15,7 @@ from grader.receipt.files import read_ordinary
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # What turns a record into text; a correction there has to reach what was written before it.
-_OURS = ("receipt", "records", "gradebook")
+_OURS = ("receipt", "records", "gradebook", "trust")
 
 
 def digest(*parts: str | bytes) -> str:

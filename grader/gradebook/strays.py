@@ -21,6 +21,7 @@ from grader.records.gradebook import Mark, Note
 RECEIPTS, HISTORY = "receipts", "history"
 PSEUDONYM = re.compile(r"learner-[0-9]{3,}")
 _FORMS = ("html", "md", "json")
+_SIGNATURE = "dsse.json"
 
 
 def notes(root: Path, class_: Sequence[Stand], given: Mapping[str, tuple[Mark, ...]]) -> list[Note]:
@@ -126,7 +127,8 @@ def _others(folder: Path, current: str) -> Sequence[str]:
     found: set[str] = set()
     with suppress(OSError), os.scandir(folder) as inside:
         found = {one.name for one in inside if one.is_file(follow_symlinks=False)}
-    stems = {name.removesuffix(".json") for name in found if name.endswith(".json")}
+    named = {name for name in found if not name.endswith(f".{_SIGNATURE}")}
+    stems = {name.removesuffix(".json") for name in named if name.endswith(".json")}
     whole = {stem for stem in stems if all(f"{stem}.{form}" in found for form in _FORMS)}
     # Names that differ in case alone may be one file.
     alike = {stem for stem in whole if stem.casefold() == current.casefold()}
@@ -137,11 +139,13 @@ def _move(folder: Path, stem: str) -> Path:
     history = folder / HISTORY
     history.mkdir(exist_ok=True)
     place, number = history / stem, 1
-    while any(os.path.lexists(_with(place, form)) for form in _FORMS):
+    while any(os.path.lexists(_with(place, form)) for form in (*_FORMS, _SIGNATURE)):
         number += 1
         place = history / f"{stem}-{number}"
     for form in _FORMS:
         os.replace(_with(folder / stem, form), _with(place, form))
+    with suppress(FileNotFoundError):
+        os.replace(_with(folder / stem, _SIGNATURE), _with(place, _SIGNATURE))
     return _with(place, "html")
 
 

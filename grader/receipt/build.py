@@ -11,7 +11,9 @@ from typing import Any
 from grader import __version__, compare, intake
 from grader.case import as_number
 from grader.catalog.models import Exercise, Rubric
+from grader.receipt import capped
 from grader.receipt.digest import evidence_digest
+from grader.receipt.stored import stored_values
 from grader.records.evidence import Claim, Evidence, confinement_level
 from grader.records.finding import Finding, Verdict
 from grader.records.observation import Collective, Observation
@@ -64,6 +66,7 @@ def build(parts: Parts) -> Receipt:
     """Return the receipt of one grade."""
     compiled = _compiled(parts)
     outcome = parts.evidence.outcome
+    source, cut = _source(parts)
     return Receipt(
         exercise=parts.exercise.id,
         exercise_title=parts.exercise.title,
@@ -73,18 +76,19 @@ def build(parts: Parts) -> Receipt:
         blame=parts.verdict.blame,
         outcome=OutcomePart(
             kind=outcome.kind,
-            message=outcome.message,
+            message=capped.text(outcome.message),
             line=outcome.line,
-            next_step=outcome.next_step,
-            traceback=list(outcome.frames),
+            next_step=capped.text(outcome.next_step),
+            traceback=capped.frames(outcome.frames),
         ),
-        checks=parts.findings,
+        checks=[capped.finding(found) for found in parts.findings],
         submission=SubmissionPart(
             name=parts.submission.name,
             sha256=parts.submission.sha256,
             size_bytes=parts.submission.size_bytes,
             format=parts.submission.format,
             siblings=_digests(parts.submission),
+            cells=list(parts.submission.cells.starts) if parts.submission.cells else [],
         ),
         separate=_separate(parts),
         environment=_environment(parts),
@@ -92,7 +96,8 @@ def build(parts: Parts) -> Receipt:
         compiled_bytes=compiled,
         observed_cpu_us=_timings(parts),
         output=_output(parts.evidence),
-        source_lines=_source_lines(parts),
+        source_lines=source,
+        source_cut=cut,
         notes=parts.notes,
         evidence_digest=evidence_digest(
             exercise=parts.exercise.id,
@@ -161,6 +166,7 @@ def _compiled(parts: Parts) -> CompiledBytes:
                 stored_devices=sorted(shard.device for shard in seen.any_shards()),
                 stored_shapes=compare.stored(seen.any_shards()),
                 note=_note(seen),
+                stored_values=stored_values(parts.rubric.checks, parts.findings, seen),
             )
         )
     return CompiledBytes(label=COMPILED_LABEL, rows=rows)
@@ -205,11 +211,21 @@ def _output(evidence: Evidence) -> OutputPart:
     return OutputPart(text=output.text, total_bytes=output.total_bytes, cut=bool(output.tail))
 
 
-def _source_lines(parts: Parts) -> list[SourceLine]:
-    wanted = [parts.evidence.outcome.line]
-    wanted += [item.line for finding in parts.findings for item in finding.items]
-    found = intake.lines(parts.submission, wanted)
-    return [SourceLine(line=line, text=text) for line, text in found.items()]
+def _source(parts: Parts) -> tuple[list[SourceLine], bool | None]:
+    """Return the submission's lines, and whether some are cut; of what is no text, those told."""
+    wanted = {parts.evidence.outcome.line}
+    wanted |= {item.line for finding in parts.findings for item in finding.items}
+    opened = parts.submission.format != "ipynb" or parts.submission.cells is not None
+    is_text = opened and b"\0" not in parts.submission.source
+    whole = range(1, capped.MOST_LINES + 2) if is_text else ()
+    found = intake.lines(parts.submission, {*wanted, *whole})
+    kept, left = [], capped.MOST_SOURCE_BYTES
+    for line, said in found.items():
+        left -= len(said.encode(errors="replace")) + 1
+        if line in wanted or (line <= capped.MOST_LINES and left >= 0):
+            kept.append(SourceLine(line=line, text=said))
+    short = any(len(said) >= capped.MOST_OF_A_LINE for said in found.values())
+    return kept, (len(kept) < len(found) or short) if is_text else None
 
 
 def _separate(parts: Parts) -> Separate:
@@ -246,20 +262,23 @@ def _predictions(parts: Parts, found: Claim) -> list[Prediction] | None:
 def _whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if math.isfinite(value) and float(value).is_integer() else None
+    # Beyond this a float holds no exact count, and a number of a million digits is no prediction.
+    return int(value) if abs(value) < 2**53 and float(value).is_integer() else None
 
 
 def _checkpoint(rubric: Rubric, found: Claim) -> Checkpoint | None:
     if found.kind != "text" or rubric.checkpoint is None:
         return None
     answer = str(found.value).strip().strip("().").lower()[:20]
-    return Checkpoint(answer=answer, correct=answer == rubric.checkpoint.answer)
+    correct = answer == rubric.checkpoint.answer
+    return Checkpoint(answer=answer, correct=correct, because=rubric.checkpoint.because)
 
 
 def _explanation(found: Claim) -> str | dict[str, str] | None:
     if found.kind == "text":
-        return str(found.value)
+        return capped.text(str(found.value))
     if found.kind == "mapping" and isinstance(found.value, Mapping):
-        return {str(k): v if isinstance(v, str) else repr(v) for k, v in found.value.items()}
+        said = {str(k): v if isinstance(v, str) else repr(v) for k, v in found.value.items()}
+        return capped.answers(said)
     number = as_number(found)
     return None if number is None else f"{number:g}"

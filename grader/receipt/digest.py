@@ -1,7 +1,9 @@
 """The evidence digest: what must come out the same when a grade is made again.
 
 Timings, dates, printed output and the last bits of floats stay outside: they differ from machine
-to machine.
+to machine. So do the numbers that a receipt draws on each device (`stored_values`): the shapes and
+devices that hold them are inside, and whether they are right stands in the items. The source and
+the answers tracked apart are inside by the digest of the file; who handed it in is not.
 """
 
 from __future__ import annotations

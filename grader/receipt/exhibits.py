@@ -1,4 +1,4 @@
-"""Arranges a check's evidence: tables, facts, the learner's lines, and what each device stores.
+"""Arranges a check's evidence: tables, facts, and the learner's lines.
 
 It knows no check by name; it shows whatever keys the evidence has.
 """
@@ -6,18 +6,16 @@ It knows no check by name; it shows whatever keys the evidence has.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from pydantic import JsonValue
 
-from grader.receipt.view import number, shape, words
+from grader.receipt.view import number, words
+from grader.records.cells import said
 from grader.records.finding import Finding
-from grader.records.receipt import CompiledRow, Receipt
+from grader.records.receipt import Receipt
 
 # Two facts read well as a list; from three on a row of a table is shorter.
 _MOST_FACTS = 2
-_MOST_CELLS = 64
-_MOST_WIDE = 16
 
 
 @dataclass(frozen=True)
@@ -104,48 +102,11 @@ def lines(finding: Finding) -> list[int]:
     return sorted(numbers | ({finding.line} if finding.line is not None else set()))
 
 
+def place(receipt: Receipt, line: int) -> str:
+    """Return how a line of the submission is named: `line 7`; of a notebook `cell 2, line 3`."""
+    return said(receipt.submission.cells, line)
+
+
 def line_text(receipt: Receipt, line: int | None) -> str | None:
     """Return one line of the submission, None where the receipt does not hold it."""
     return next((part.text for part in receipt.source_lines if part.line == line), None)
-
-
-@dataclass(frozen=True)
-class Device:
-    """One device's stored result: `rows` of cells to draw, none where there are too many.
-
-    `wrong` means that a check found wrong values on it.
-    """
-
-    id: int
-    shape: str
-    values: int
-    rows: list[list[int]]
-    wrong: bool
-
-
-def devices(receipt: Receipt, row: CompiledRow) -> list[Device]:
-    """Return what each device stores of a program's result, in the order of device ids."""
-    wrong = _wrong_devices(receipt, row.program)
-    shapes = zip(row.stored_devices, row.stored_shapes, strict=True)
-    return [_device(id_, dimensions, id_ in wrong) for id_, dimensions in shapes]
-
-
-def _wrong_devices(receipt: Receipt, program: str) -> set[object]:
-    """Return the device ids that any check's evidence calls wrong for a program."""
-    entries = [entry for check in receipt.checks for entry in check.evidence]
-    told = [e.get("wrong_devices") for e in entries if e.get("program") == program]
-    return {id_ for ids in told if isinstance(ids, list) for id_ in ids if isinstance(id_, int)}
-
-
-def _device(id_: int, dimensions: list[int], wrong: bool) -> Device:
-    values = prod(dimensions)
-    width = dimensions[-1] if dimensions else 1
-    drawn = 0 < values <= _MOST_CELLS and width <= _MOST_WIDE
-    rows = [list(range(width)) for _ in range(values // width)] if drawn else []
-    return Device(id_, shape(dimensions), values, rows, wrong)
-
-
-def widest(receipt: Receipt) -> int:
-    """Return the cells in the longest row drawn of any program: all drawings share that scale."""
-    drawn = [device for row in receipt.compiled_bytes.rows for device in devices(receipt, row)]
-    return max((len(cells) for device in drawn for cells in device.rows), default=1)

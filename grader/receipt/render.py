@@ -6,7 +6,6 @@ asks for it, so that no text in a receipt can act on its reader.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -15,13 +14,27 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Literal
 
 from grader.errors import ContentProblem
-from grader.receipt import escape, exhibits, layout, tables, view
+from grader.receipt import (
+    escape,
+    exhibits,
+    figure,
+    indented,
+    layout,
+    placed,
+    quoting,
+    tables,
+    view,
+)
 from grader.records.receipt import Receipt
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 Form = Literal["html", "md", "txt", "json"]
+
+# Texts up to this length are kept as they were escaped, this many of them.
+_SHORT = 80
+_MOST_AGAIN = 2048
 
 _LINE: Mapping[str, Callable[[str], str]] = {
     "html": escape.visible,
@@ -36,9 +49,11 @@ _FILTERS = {
     for function in (
         view.headline, view.summary, view.glyph, view.word, view.stopped, view.words, view.number,
         view.shape, view.collectives, view.share, view.sentence, view.moment, view.explanations,
-        view.record, view.digests, exhibits.evidence, exhibits.lines, exhibits.line_text,
-        exhibits.devices, exhibits.widest, tables.check_rows, tables.item_rows, tables.device_rows,
-        tables.payload_rows, tables.collective_rows, tables.timing_rows, tables.prediction_rows,
+        view.agreement, view.record, view.digests, exhibits.evidence, exhibits.lines,
+        exhibits.line_text, exhibits.place, quoting.excerpts, quoting.listing, quoting.numbered,
+        placed.groups, figure.figure, tables.check_rows, tables.item_rows, tables.device_rows,
+        tables.figure_rows, tables.payload_rows, tables.collective_rows, tables.timing_rows,
+        tables.prediction_rows,
     )
 }  # fmt: skip
 
@@ -54,9 +69,19 @@ def render(
     """
     if form == "json":
         return to_json(receipt)
+    return fill("receipt", form, templates, cache=cache, receipt=receipt)
+
+
+def fill(
+    stem: str, form: Form, templates: Sequence[Path], *, cache: Path | None = None, **given: Any
+) -> str:
+    """Return the template `<stem>.<form>.j2`, filled with what is given by name.
+
+    Raises: ContentProblem, as `render` does.
+    """
     environment = _environment(form, tuple(templates), cache)
     try:
-        return environment.get_template(f"receipt.{form}.j2").render(receipt=receipt)
+        return environment.get_template(f"{stem}.{form}.j2").render(given)
     except Exception as error:
         raise _problem(error, form, templates) from error
 
@@ -74,10 +99,7 @@ def prepare(form: Form, templates: Sequence[Path], cache: Path | None) -> None:
 
 def to_json(receipt: Receipt) -> str:
     """Return the receipt as indented JSON: same record, same bytes; hidden characters escaped."""
-    text = json.dumps(
-        receipt.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False
-    )
-    return escape.json_text(text) + "\n"
+    return escape.json_text(indented.dumps(receipt.model_dump(mode="json"))) + "\n"
 
 
 @lru_cache(maxsize=16)
@@ -106,11 +128,17 @@ def _finalizer(line: Callable[[str], str]) -> Callable[[Any], Any]:
     from markupsafe import Markup
     from markupsafe import escape as html_escape
 
+    def ready(text: str) -> Markup:
+        return html_escape(line(text)) if line is escape.visible else Markup(line(text))
+
+    # The same few words, names and numbers come again and again, in every receipt.
+    again = lru_cache(maxsize=_MOST_AGAIN)(ready)
+
     def finalize(value: Any) -> Any:
         if hasattr(value, "__html__"):
             return value
-        shown = line(value if isinstance(value, str) else view.number(value))
-        return html_escape(shown) if line is escape.visible else Markup(shown)
+        text = value if isinstance(value, str) else view.number(value)
+        return again(text) if len(text) <= _SHORT else ready(text)
 
     return finalize
 
@@ -126,16 +154,21 @@ def _filters(form: str) -> dict[str, Callable[..., Any]]:
     def html_code(text: str) -> str:
         return f"<code>{html(text)}</code>"
 
+    def html_lines(piece: list[quoting.Line]) -> str:
+        """Return numbered lines in one go: a submission has hundreds."""
+        return "".join(_html_line(line, html(line.text)) for line in piece)
+
     ready: dict[str, dict[str, Callable[..., str]]] = {
         "html": {
             "code": html_code,
+            "numbered": html_lines,
             "prose": lambda text: layout.prose(text, html, html_code),
         },
         "md": {
             "code": escape.markdown_code,
-            "prose": lambda text: layout.prose(text, escape.markdown, escape.markdown_code),
+            "prose": _markdown_prose,
             "block": escape.markdown_fence,
-            "cells": lambda row: " | ".join(map(escape.markdown, row)),
+            "cells": lambda row: " | ".join(map(_markdown_cell, row)),
         },
         "txt": {"block": layout.quoted, "prose": layout.wrapped, "columns": layout.columns},
     }
@@ -144,6 +177,22 @@ def _filters(form: str) -> dict[str, Callable[..., Any]]:
         return lambda *given, **named: Markup(make(*given, **named))
 
     return {**_FILTERS, **{name: marked(make) for name, make in ready[form].items()}}
+
+
+def _markdown_cell(cell: str) -> str:
+    return _again_markdown(cell) if len(cell) <= _SHORT else _markdown_prose(cell)
+
+
+def _markdown_prose(text: str) -> str:
+    return layout.prose(text, escape.markdown, escape.markdown_code)
+
+
+_again_markdown = lru_cache(maxsize=_MOST_AGAIN)(_markdown_prose)
+
+
+def _html_line(line: quoting.Line, text: str) -> str:
+    tag = "mark" if line.marked else "span"
+    return f'<{tag}><i class="no">{line.label}</i>{text}\n</{tag}>'
 
 
 def _bytecode_cache(cache: Path | None) -> BytecodeCache | None:

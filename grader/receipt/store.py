@@ -34,6 +34,7 @@ class Written:
     html: Path | None
     message: str
     instructor: Path | None = None
+    envelope: Path | None = None
 
 
 def write(
@@ -97,6 +98,7 @@ def _written(place: Path, forms: Mapping[str, str], message: str) -> Written:
         md=path("md"),
         html=path("html"),
         instructor=path("instructor.json"),
+        envelope=path("dsse.json"),
         message=message,
     )
 

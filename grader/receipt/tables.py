@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grader.receipt.exhibits import devices
+from grader.receipt.figure import Figure
+from grader.receipt.placed import Group, Held
 from grader.receipt.view import collectives, glyph, number, word
 from grader.records.finding import Finding
 from grader.records.receipt import CompiledRow, Receipt
@@ -20,23 +21,42 @@ def check_rows(receipt: Receipt) -> Rows:
 
 
 def item_rows(finding: Finding) -> Rows:
-    """Return one row for each item of a check; a message only where the check's says less."""
+    """Return one row for each item of a check, with what was observed."""
     rows = [["Item", "Result", "Points", "Source", "Observed"]]
     for part in finding.items:
-        said = part.message if part.message != finding.message else ""
         points = f"{part.points} / {part.max_points}"
-        rows.append([part.id, word(part.status), points, part.source, said])
+        rows.append([part.id, word(part.status), points, part.source, part.message])
     return rows if any(row[-1] for row in rows[1:]) else [row[:-1] for row in rows]
 
 
-def device_rows(receipt: Receipt) -> Rows:
-    """Return what each device stores, one row for each program."""
-    drawn = [(row.program, devices(receipt, row)) for row in receipt.compiled_bytes.rows]
-    most = max((len(stored) for _, stored in drawn), default=0)
-    rows = [["Program", *(f"Device {id_}" for id_ in range(most))]]
-    for program, stored in drawn:
-        cells = [f"{d.shape}{', wrong values' if d.wrong else ''}" for d in stored]
-        rows.append([program, *cells, *["not observed"] * (most - len(cells))])
+def device_rows(group: Group) -> Rows:
+    """Return what each device stores, one row for each device of each program."""
+    rows = [["Program", "Device", "Shape", "Part", "Values", "Found"]]
+    for drawing in group.drawings:
+        for one in drawing.devices:
+            rows.append(
+                [drawing.program, str(one.id), one.shape, one.part, _values(one), one.wrong]
+            )
+        if not drawing.devices:
+            rows.append([drawing.program, "not observed", "", "", "", ""])
+    kept = [at for at in range(6) if at < 3 or any(row[at] for row in rows[1:])]
+    return [[row[at] for at in kept] for row in rows]
+
+
+def _values(one: Held) -> str:
+    known = [cell for cell in one.cells if cell is not None]
+    more = f", and {one.left_out} more" if one.left_out and known else ""
+    if known and known != ["•"] * len(known):
+        return f"{', '.join(known)}{more}"
+    return f"{one.values} value{'' if one.values == 1 else 's'}"
+
+
+def figure_rows(figure: Figure) -> Rows:
+    """Return the figure's data as text."""
+    head = ["Bar", "Values stored per device", "Idealised payload, bytes per rank"]
+    rows = [[*head, "Compiled, bytes per rank"]]
+    for bar in figure.bars:
+        rows.append([bar.label, *map(number, (bar.stored, bar.model, bar.compiled))])
     return rows
 
 

@@ -139,6 +139,18 @@ def moment(created_at: str) -> str:
     return created_at.replace("T", " ", 1).replace("Z", " UTC")
 
 
+def agreement(separate: Separate) -> str:
+    """Return in a sentence whether the prediction agreed with what was observed."""
+    rows = separate.prediction or []
+    known = [row for row in rows if row.agrees is not None]
+    if not known:
+        return "Nothing of it could be compared with what was observed."
+    right = sum(row.agrees is True for row in known)
+    if right == len(rows):
+        return "It agreed with what was observed."
+    return f"It agreed with what was observed for {right} of {len(rows)} programs."
+
+
 def explanations(separate: Separate) -> list[tuple[str, str]]:
     """Return the explanation as pairs of question and answer; one text has no question."""
     given = separate.explanation
@@ -152,6 +164,7 @@ def record(receipt: Receipt) -> list[tuple[str, str]]:
     at = receipt.environment
     packages = ", ".join(f"{name} {version}" for name, version in at.packages.items())
     return [
+        *_learner(receipt),
         ("Submission", f"{receipt.submission.name}, {receipt.submission.size_bytes} bytes"),
         ("Graded", f"{moment(receipt.created_at)}, in {number(receipt.wall_s)} s"),
         ("Grader", at.grader),
@@ -161,6 +174,13 @@ def record(receipt: Receipt) -> list[tuple[str, str]]:
         ("Platform", f"{at.platform}, {at.devices} logical CPU devices"),
         ("Blame", receipt.blame or "none"),
     ]
+
+
+def _learner(receipt: Receipt) -> list[tuple[str, str]]:
+    if receipt.learner is None:
+        return []
+    told = (receipt.learner.name, receipt.learner.id, receipt.learner.email)
+    return [("Learner", ", ".join(filter(None, told)) or "not named")]
 
 
 def digests(receipt: Receipt) -> list[tuple[str, str]]:

@@ -31,13 +31,17 @@ OutcomeKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the learner's module ended: a kind, a sentence, and the learner's own line."""
+    """How the learner's module ended: a kind, a sentence, and the learner's own line.
+
+    `place` names that line where a number does not: a notebook's cell and the line in it.
+    """
 
     kind: OutcomeKind
     message: str = ""
     line: int | None = None
     frames: tuple[str, ...] = ()
     next_step: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

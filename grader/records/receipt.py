@@ -22,13 +22,26 @@ class OutcomePart(Record):
 
 
 class SubmissionPart(Record):
-    """Which file was graded: SHA-256 over the raw bytes, and over those of its siblings by name."""
+    """Which file was graded: SHA-256 over the raw bytes, and over those of its siblings by name.
+
+    Lines of a notebook are those of its code cells as one text; `cells` are the numbers of the
+    first line of each cell there, and empty for any other file.
+    """
 
     name: str
     sha256: str
     size_bytes: int
     format: Literal["py", "ipynb", "other"]
     siblings: dict[str, str] = {}
+    cells: list[int] = []
+
+
+class LearnerPart(Record):
+    """Whose submission it is: a name, and what a platform or a roster calls this learner."""
+
+    name: str = ""
+    id: str = ""
+    email: str = ""
 
 
 class Checkpoint(Record):
@@ -36,6 +49,7 @@ class Checkpoint(Record):
 
     answer: str
     correct: bool
+    because: str = ""
 
 
 class Prediction(Record):
@@ -114,10 +128,34 @@ class CollectivePart(Record):
     by_compiler: bool
 
 
+class DeviceValues(Record):
+    """What one device stores: shape, place in the global array, and its first values, row by row.
+
+    `index` gives start and stop of each dimension; a value that JSON has no number for is text.
+    """
+
+    device: int
+    shape: list[int]
+    index: list[list[int]]
+    values: list[bool | int | float | str]
+
+
+class StoredValues(Record):
+    """A program's result on inputs that the learner knows, for display; never on a hidden case.
+
+    `inputs` says whose they are: the lesson's own, or built on the learner's written answers.
+    """
+
+    case: str
+    inputs: Literal["lesson", "learner"]
+    devices: list[DeviceValues]
+
+
 class CompiledRow(Record):
     """One program's collectives, requested beside compiled, and bytes per rank from the latter.
 
-    `stored_shapes` are the per-device shapes of its result, in the order of `stored_devices`.
+    `stored_shapes` are the per-device shapes of its result, in the order of `stored_devices`;
+    `stored_values` are what it stores on inputs that the learner knows.
     """
 
     program: str
@@ -127,6 +165,7 @@ class CompiledRow(Record):
     stored_devices: list[int]
     stored_shapes: list[list[int]]
     note: str = ""
+    stored_values: list[StoredValues] = []
 
 
 class CompiledBytes(Record):
@@ -160,14 +199,18 @@ class OutputPart(Record):
 
 
 class SourceLine(Record):
-    """A line of the submission that a message points at."""
+    """A line of the submission, at most its first 400 characters."""
 
     line: int
     text: str
 
 
 class Receipt(Record):
-    """One grade, complete: schema 1."""
+    """One grade, complete: schema 1.
+
+    `source_lines` are the submission from its first line on where `source_cut` says whether some
+    of it is left out; without that they are only the lines that a message points at.
+    """
 
     schema_version: Literal[1] = 1
     exercise: str
@@ -179,6 +222,7 @@ class Receipt(Record):
     outcome: OutcomePart
     checks: list[Finding]
     submission: SubmissionPart
+    learner: LearnerPart | None = None
     separate: Separate
     environment: Environment
     payload_model: PayloadModel | None
@@ -186,26 +230,11 @@ class Receipt(Record):
     observed_cpu_us: ObservedCpu
     output: OutputPart
     source_lines: list[SourceLine]
+    source_cut: bool | None = None
     notes: list[str]
     evidence_digest: str
     created_at: str
     wall_s: float
-
-
-SeedSource = Literal["course secret", "drawn for this grade", "given with --seed"]
-
-
-class InstructorRecord(Record):
-    """What only an instructor may see of a grade: with the seed, in hex, it can be made again."""
-
-    schema_version: Literal[1] = 1
-    exercise: str
-    submission: SubmissionPart
-    rubric_sha256: str
-    seed: str
-    seed_source: SeedSource
-    evidence_digest: str
-    created_at: str
 
 
 def as_json_value(value: object) -> JsonValue:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from grader.records.cells import Cells
+
 Format = Literal["py", "ipynb", "other"]
 
 
@@ -16,7 +18,8 @@ class Submission:
 
     `name` is the last path component; `path` is what was typed, for messages only. Of a file too
     large to grade `raw` holds the beginning alone, and `whole` its size and hex SHA-256.
-    `siblings` are the files beside it that the exercise allows, by name.
+    `siblings` are the files beside it that the exercise allows, by name; `cells` are the code of a
+    notebook once it was opened.
     """
 
     name: str
@@ -24,11 +27,17 @@ class Submission:
     raw: bytes
     whole: tuple[int, str] | None = None
     siblings: tuple[tuple[str, bytes], ...] = ()
+    cells: Cells | None = None
 
     @cached_property
     def sha256(self) -> str:
         """Return the hex SHA-256 of the file's bytes."""
         return self.whole[1] if self.whole else hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def source(self) -> bytes:
+        """Return the code as it was written: all lines that a number of ours counts."""
+        return self.raw if self.cells is None else self.cells.code
 
     @property
     def size_bytes(self) -> int:

@@ -13,6 +13,7 @@ from grader.records.receipt import (
     CompiledBytes,
     CompiledRow,
     Confinement,
+    DeviceValues,
     Environment,
     LayerPart,
     ObservedCpu,
@@ -24,6 +25,7 @@ from grader.records.receipt import (
     Receipt,
     Separate,
     SourceLine,
+    StoredValues,
     SubmissionPart,
     TimingRow,
 )
@@ -201,6 +203,32 @@ EVIDENCE: dict[str, Evidence] = {
 }
 
 
+GRADIENT = (0.00293, 0.0022, 0.00146, 0.00073, -4.7e-09, -0.00073, -0.00146, -0.0022)
+REVERSED = (0.1674, 0.1671, 0.1668, 0.1665, 0.1662, 0.1659, 0.1656, 0.1653)
+
+
+def on_devices(program: str, case: str = "lesson", *off: int) -> StoredValues:
+    """Return what a program stores on four devices; those in `off` hold four times too much."""
+    whole = GRADIENT if case == "lesson" else REVERSED
+    devices = []
+    for device in range(4):
+        start, stop = (2 * device, 2 * device + 2) if program == "shard_gradient" else (0, 8)
+        factor = 4 if device in off else 1
+        values = [factor * value for value in whole[start:stop]]
+        devices.append(
+            DeviceValues(
+                device=device, shape=[stop - start], index=[[start, stop]], values=list(values)
+            )
+        )
+    inputs: Any = "lesson" if case == "lesson" else "learner"
+    return StoredValues(case=case, inputs=inputs, devices=devices)
+
+
+def drawn(program: str, *off: int) -> list[StoredValues]:
+    """Return what a program stores in the lesson's own case and on the reversed arrays."""
+    return [on_devices(program, "lesson", *off), on_devices(program, "reversed")]
+
+
 def row(program: str, *parts: CollectivePart, shape: list[int], **more: Any) -> CompiledRow:
     """Return one program's collectives, compiled as requested."""
     given: dict[str, Any] = {
@@ -249,7 +277,9 @@ def payload_model() -> PayloadModel:
         rows=[
             PayloadRow(program="all_gradient", model_bytes_per_rank=48.0, values_per_device=8),
             PayloadRow(program="shard_gradient", model_bytes_per_rank=24.0, values_per_device=2),
-            PayloadRow(program="gather", model_bytes_per_rank=24.0, values_per_device=8),
+            PayloadRow(
+                program="shard_gradient + gather", model_bytes_per_rank=48.0, values_per_device=8
+            ),
         ],
     )
 
@@ -287,7 +317,11 @@ def passed(**more: Any) -> Receipt:
                 Prediction(program="shard_gradient", predicted=2, observed=2, agrees=True),
                 Prediction(program="gather", predicted=2, observed=8, agrees=False),
             ],
-            checkpoint=Checkpoint(answer="b", correct=True),
+            checkpoint=Checkpoint(
+                answer="c",
+                correct=True,
+                because="Both phases together move what one all-reduce moves.",
+            ),
             explanation={
                 "prediction": "Each rank keeps its own two of the eight sums.",
                 "labels": "Reversing y alone pairs every row with a stranger's label.",
@@ -297,9 +331,9 @@ def passed(**more: Any) -> Receipt:
         "environment": environment(),
         "payload_model": payload_model(),
         "compiled_bytes": compiled(
-            row("all_gradient", ALL_REDUCE, shape=[8]),
-            row("shard_gradient", REDUCE_SCATTER, shape=[2]),
-            row("gather", ALL_GATHER, shape=[8]),
+            row("all_gradient", ALL_REDUCE, shape=[8], stored_values=drawn("all_gradient")),
+            row("shard_gradient", REDUCE_SCATTER, shape=[2], stored_values=drawn("shard_gradient")),
+            row("gather", ALL_GATHER, shape=[8], stored_values=drawn("gather")),
         ),
         "observed_cpu_us": observed_cpu("all_gradient", "shard_gradient", "gather"),
         "output": OutputPart(
@@ -307,7 +341,8 @@ def passed(**more: Any) -> Receipt:
             total_bytes=70,
             cut=False,
         ),
-        "source_lines": [],
+        "source_lines": source(),
+        "source_cut": False,
         "notes": [],
         "evidence_digest": "0d" * 32,
         "created_at": "2026-03-01T10:20:30Z",
@@ -318,6 +353,16 @@ def passed(**more: Any) -> Receipt:
     given.setdefault("points", sum(check.points for check in checks))
     given.setdefault("max_points", sum(sum(points) for points in POINTS.values()))
     return Receipt(**given)
+
+
+def source(**lines: str) -> list[SourceLine]:
+    """Return a submission of sixty lines; `l41="x"` says what line 41 is."""
+    told = {1: "import jax", 40: "def shard_gradient(x, y, w):", **_numbered(lines)}
+    return [SourceLine(line=n, text=told.get(n, f"a{n} = {n}")) for n in range(1, 61)]
+
+
+def _numbered(lines: dict[str, str]) -> dict[int, str]:
+    return {int(name[1:]): text for name, text in lines.items()}
 
 
 PSUM_LINE = "    return jax.lax.psum(local_contribution(x, y, w), 'data')[2 * i:2 * i + 2]"
@@ -371,11 +416,11 @@ def failed(**more: Any) -> Receipt:
         "blame": "learner",
         "checks": [wrong.get(check) or finding(check) for check in TITLES],
         "compiled_bytes": compiled(
-            row("all_gradient", ALL_REDUCE, shape=[8]),
-            row("shard_gradient", ALL_REDUCE, shape=[2]),
+            row("all_gradient", ALL_REDUCE, shape=[8], stored_values=drawn("all_gradient")),
+            row("shard_gradient", ALL_REDUCE, shape=[2], stored_values=drawn("shard_gradient")),
             row("gather", ALL_GATHER, shape=[8], note="The compiler chose this collective."),
         ),
-        "source_lines": [SourceLine(line=41, text=PSUM_LINE)],
+        "source_lines": source(l41=PSUM_LINE),
         **more,
     }
     return passed(**given)
@@ -409,7 +454,7 @@ def error(**more: Any) -> Receipt:
         ),
         "checks": kept + lost,
         "separate": Separate(prediction=None, checkpoint=None, explanation=None),
-        "source_lines": [SourceLine(line=57, text="new_v = step(vs, g)")],
+        "source_lines": source(l52="    return 0.9 * v + g", l57="new_v = step(vs, g)"),
         **more,
     }
     return passed(**given)

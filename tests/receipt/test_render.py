@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from grader.errors import ContentProblem
-from grader.receipt import view
+from grader.receipt import exhibits, figure, placed, view
 from grader.receipt.render import Form, render, to_json
 from grader.records.receipt import Receipt
 from tests.receipt import factory
@@ -31,7 +31,18 @@ HOSTILE = (
     '</code></pre></td><script>alert(1)</script><img src=x onerror="alert(1)">'
     "\x1b[2J\u202e\u200b{{ 7 * 7 }}{% raw %} | # **x** [a](http://evil.example) ```\n\n# Passed\n"
 )
-FIXED = {"exercise", "id", "kind", "status", "source", "verdict", "level", "format", "blame"}
+FIXED = {
+    "exercise",
+    "id",
+    "kind",
+    "status",
+    "source",
+    "verdict",
+    "level",
+    "format",
+    "blame",
+    "inputs",
+}
 
 
 def flat(text: str) -> str:
@@ -100,9 +111,31 @@ def test_every_form_has_the_same_facts(name: str, form: Form) -> None:
         facts += [receipt.payload_model.label, *receipt.payload_model.assumptions]
     for row in receipt.compiled_bytes.rows:
         facts += [row.program, row.note, *(part.op for part in row.compiled)]
-    facts += [line.text.strip() for line in receipt.source_lines]
+    facts += _told_of_devices_and_figure(receipt)
+    told = {receipt.outcome.line, *(n for c in receipt.checks for n in exhibits.lines(c))}
+    facts += [line.text.strip() for line in receipt.source_lines if line.line in told]
+    facts += _told_apart(receipt)
     missing = [fact for fact in facts if flat(fact) not in text]
     assert not missing
+
+
+def _told_of_devices_and_figure(receipt: Receipt) -> list[str]:
+    facts = []
+    for group in placed.groups(receipt):
+        cells = [c for d in group.drawings for one in d.devices for c in one.cells if c]
+        facts += [group.title, *(cell for cell in cells if cell != "•")]
+        facts += [one.part for d in group.drawings for one in d.devices]
+    drawn = figure.figure(receipt)
+    return facts + (drawn.csv.splitlines() if drawn else [])
+
+
+def _told_apart(receipt: Receipt) -> list[str]:
+    separate, at = receipt.separate, receipt.environment
+    facts = [answer for _, answer in view.explanations(separate)]
+    facts += [separate.checkpoint.because] if separate.checkpoint else []
+    facts += [view.agreement(separate)] if separate.prediction else []
+    facts += [at.confinement.level, at.rubric_sha256, at.seed_sha256, *receipt.output.text.split()]
+    return facts
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -158,7 +191,7 @@ def test_the_page_asks_for_nothing_from_anywhere() -> None:
 def test_the_page_can_be_read_without_seeing_it(name: str) -> None:
     page = Page(render(RECEIPTS[name], "html", TEMPLATES))
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
-    named = [attrs["aria-labelledby"] for _, attrs in page.elements if "aria-labelledby" in attrs]
+    named = " ".join(attrs.get("aria-labelledby") or "" for _, attrs in page.elements).split()
     assert len(ids) == len(set(ids))
     assert set(named) <= set(ids)
     assert all("scope" in attrs for attrs in page.all("th"))
@@ -187,6 +220,9 @@ def test_text_stands_out_from_its_ground_in_light_and_dark(scheme: int) -> None:
                 (_luminance(colours[ink]), _luminance(colours[ground])), reverse=True
             )
             assert (bright + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
+    for ink, ground in (("ink", "held"), ("bad", "off"), ("ink", "mark"), ("cell", "held")):
+        bright, dark = sorted((_luminance(colours[ink]), _luminance(colours[ground])), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
 
 
 def test_wrong_devices_are_marked_in_words() -> None:
@@ -194,8 +230,10 @@ def test_wrong_devices_are_marked_in_words() -> None:
     checks = [factory.finding("values", evidence=seen)]
     receipt = factory.passed(checks=checks, points=100)
     html = Page(render(receipt, "html", TEMPLATES))
-    assert len([attrs for attrs in html.all("li") if attrs.get("class") == "wrong"]) == 1
-    assert "(8,), wrong values" in render(receipt, "txt", TEMPLATES)
+    assert len([attrs for attrs in html.all("tr") if attrs.get("class") == "wrong"]) == 1
+    assert "✗ wrong values" in html.text
+    told = [line for line in render(receipt, "txt", TEMPLATES).split("\n") if "wrong val" in line]
+    assert [line.split()[:2] for line in told] == [["gather", "2"]]
 
 
 @pytest.mark.parametrize("name", RECEIPTS)

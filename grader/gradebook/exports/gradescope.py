@@ -11,9 +11,11 @@ from grader.gradebook.looks import Part, has_grade, mistakes, next_step, parts, 
 from grader.gradebook.rounding import scores
 from grader.gradebook.ungraded import standing
 from grader.receipt.escape import markdown, markdown_code, visible_line
+from grader.receipt.exhibits import place
 from grader.receipt.layout import prose
 from grader.receipt.view import summary
 from grader.records.gradebook import Gradebook, Row
+from grader.records.receipt import Receipt
 
 NAME = "gradescope"
 NEEDS: tuple[str, ...] = ()
@@ -56,7 +58,7 @@ def _results(row: Row, gradebook: Gradebook, options: Options) -> dict[str, Any]
         "visibility": options.visibility,
         "stdout_visibility": "hidden",
         "tests": [
-            _test(number, part, figure(score), figure(best), options)
+            _test(number, part, figure(score), figure(best), options, row.receipt)
             for number, (part, (score, best)) in enumerate(
                 zip(found, figures, strict=True), start=1
             )
@@ -84,7 +86,12 @@ def _open_mistakes(found: list[Part], options: Options) -> set[str | None]:
 
 
 def _test(
-    number: int, part: Part, score: int | float, best: int | float, options: Options
+    number: int,
+    part: Part,
+    score: int | float,
+    best: int | float,
+    options: Options,
+    receipt: Receipt | None,
 ) -> dict[str, Any]:
     unsure = " (undecided: not your fault)" if part.status == "undecided" else ""
     hidden = part.id in options.hidden
@@ -96,13 +103,13 @@ def _test(
         "max_score": best,
         "status": "passed" if part.status == "passed" else "failed",
         "visibility": "hidden" if hidden else options.visibility,
-        "output": _said(part),
+        "output": _said(part, receipt),
         "output_format": "md",
         "tags": [part.id, part.status],
     }
 
 
-def _said(part: Part) -> str:
+def _said(part: Part, receipt: Receipt | None) -> str:
     """Return what a check found, as Markdown in which nothing of the learner's acts."""
     finding = part.finding
     if finding is None:
@@ -113,8 +120,8 @@ def _said(part: Part) -> str:
             lines.append(f"**Mistake it matches:** {_marked(finding.mistake_title or '')}")
         if finding.hint:
             lines.append(f"**What to try:** {_marked(finding.hint)}")
-        if finding.line is not None:
-            lines.append(f"Line {finding.line}.")
+        if finding.line is not None and receipt is not None:
+            lines.append(f"{place(receipt, finding.line).capitalize()}.")
     items = [
         f"* {_marked(item.id)}: {item.status}, {item.points} of {item.max_points}"
         + (f". {_marked(item.message)}" if item.message not in ("", finding.message) else "")
@@ -139,7 +146,7 @@ def _output(row: Row, options: Options) -> str:
         head = f"{_OURS}\n\n{_PROVISIONAL}"
     outcome = row.receipt.outcome
     if outcome.kind != "finished":
-        where = f" at line {outcome.line}" if outcome.line is not None else ""
+        where = f" at {place(row.receipt, outcome.line)}" if outcome.line is not None else ""
         head += f"\n\nThe module stopped{where}: {_marked(outcome.message)}"
     if options.receipt_bytes is not None and not options.hidden:
         # The whole receipt names every check, so it is left out as soon as one is to be hidden.

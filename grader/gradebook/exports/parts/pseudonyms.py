@@ -122,6 +122,7 @@ def _row(row: Row, scrub: _Scrub) -> Row:
 def _receipt(receipt: Receipt, scrub: _Scrub) -> Receipt:
     record = {key: scrub.value(value, key) for key, value in receipt.model_dump().items()}
     files = receipt.submission.siblings
+    record["learner"] = None
     record["submission"] = {
         **receipt.submission.model_dump(),
         "name": scrub.file,
