@@ -266,7 +266,7 @@ class Child:
                 body = pipe.read(size)
                 if len(body) < size:
                     raise WireProblem("a frame was cut short")
-                self._queue.put(wire.unpack(body))
+                self._queue.put(wire.unpack_claim(body))
         except WireProblem as problem:
             self._queue.put(problem)
             self._drain(pipe)

@@ -35,6 +35,7 @@ VALUES = 500_000
 DIGITS = 100
 DEPTH = 32
 MOST = 1e100
+_SURROGATE = b"\\ud"
 # What reading a frame of the wrong form may raise; the seams turn all of it into one outcome.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
@@ -92,6 +93,27 @@ def unpack(body: bytes) -> dict[str, Any]:
         raise WireProblem("a frame is not a JSON object")
     _refuse_depth(message)
     return message
+
+
+def unpack_claim(body: bytes) -> dict[str, Any]:
+    """Return the message of a child's frame; half a surrogate pair in a text is spelled out.
+
+    No receipt could hold it. Raises: WireProblem, as `unpack` does.
+    """
+    message: dict[str, Any] = unpack(body)
+    # Only an escape can bring one, and most frames have none.
+    return _encodable(message) if _SURROGATE in body.lower() else message
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value whose texts can all be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, list):
+        return [_encodable(one) for one in value]
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(one) for name, one in value.items()}
+    return value
 
 
 def _refuse_depth(message: dict[str, Any]) -> None:

@@ -367,3 +367,11 @@ def test_a_global_shape_that_no_shards_could_fill_is_refused(shape: tuple[int, .
 def test_forged_shards_are_never_anything_but_a_wire_problem(message: list[Any]) -> None:
     with contextlib.suppress(WireProblem):
         wire.shards_from_json(message, (8,))
+
+
+def test_half_a_surrogate_pair_is_spelled_out_wherever_it_stands() -> None:
+    message = {"a\ud800": ["\udfff", {"b": "\ud83d\ude00 \ud800"}], "n": 1}
+    assert wire.unpack_claim(wire.pack(message)[4:]) == {
+        "a\\ud800": ["\\udfff", {"b": "😀 \\ud800"}],
+        "n": 1,
+    }

@@ -17,6 +17,8 @@ from grader.errors import GradeError, UsageProblem
 from grader.gradebook import receipts, results, stamps, strays, ungraded
 from grader.gradebook.book import bare, gradebook, told
 from grader.gradebook.ledger import Ledger, Stand
+from grader.receipt.escape import visible_line
+from grader.receipt.files import read_ordinary
 from grader.records.gradebook import Gradebook, Note, Row
 from grader.records.receipt import Receipt
 from grader.sandbox import cache
@@ -78,7 +80,7 @@ def shelf(
     Raises: UsageProblem where the results are signed and no key is given now, unless they are only
     read.
     """
-    by = ledger.about(_SIGNED)
+    by = ledger.about(_SIGNED) or _signed_by(root)
     if by and signer is None and not reading:
         raise UsageProblem(
             f"these results are signed by key {by}, and this would take the signatures away",
@@ -90,6 +92,17 @@ def shelf(
     if reading:
         made.signed_by = by
     return made
+
+
+def _signed_by(root: Path) -> str:
+    """Return which key signed what lies there, where the ledger that knew it is gone."""
+    for place in sorted((root / "receipts").glob("*/*.dsse.json")):
+        try:
+            signatures = json.loads(read_ordinary(place))["signatures"]
+            return visible_line(str(signatures[0]["keyid"]))[:64] or "of an unknown name"
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return "of an unknown name"
+    return ""
 
 
 def finish(

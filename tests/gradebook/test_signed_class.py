@@ -142,3 +142,29 @@ def test_a_receipt_of_an_earlier_file_takes_its_signature_along(signed: Path) ->
         f"my_solution.{ending}" for ending in ("html", "md", "json", "dsse.json")
     }
     assert verify(signed, pem).code == 0
+
+
+def test_signatures_are_kept_where_the_ledger_is_gone(signed: Path) -> None:
+    for one in root(signed).glob("ledger.sqlite*"):
+        one.unlink()
+    before = files(root(signed))
+    ran = grade(signed, "class", "--quiet")
+    assert ran.code == 2
+    assert "and this would take the signatures away" in ran.said
+    assert files(root(signed)) == before
+
+
+def test_half_a_surrogate_pair_costs_nobody_a_grade_and_verifies(tmp_path: Path) -> None:
+    hand_in(tmp_path)
+    text = """
+checkpoint = "b\\ud800"
+explanation = {"\\udfff": "\\ud800"}
+raise ValueError("\\ud800")
+"""
+    (tmp_path / "class" / "ada" / "my_solution.py").write_text(text, encoding="utf-8")
+    pem = key(tmp_path)
+    ran = grade(tmp_path, "class", "--quiet", "--sign", pem)
+    assert ran.code == 0, ran.said
+    assert verify(tmp_path, pem).code == 0
+    record = json.loads((root(tmp_path) / "receipts/ada/my_solution.json").read_bytes())
+    assert "\\ud800" in record["outcome"]["message"]
