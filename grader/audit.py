@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import checks, engine, intake
+from grader.catalog import starter
 from grader.catalog.load import Entry
 from grader.errors import ContentProblem, EnvironmentProblem, GradeError
 from grader.records.receipt import Receipt
@@ -19,6 +20,8 @@ from grader.records.submission import Submission
 from grader.sandbox.host import Host
 
 Role = Literal["starter", "accepted", "rejected", "hostile"]
+NOTEBOOK = "starter.ipynb"
+_ENDINGS = frozenset({".py", ".ipynb"})
 OpenHost = Callable[[], Host]
 
 
@@ -118,10 +121,11 @@ def _trials(entry: Entry) -> list[Trial]:
                 where=str(entry.folder / name),
                 next_step="write it; docs/writing-an-exercise.md says what it holds",
             )
-    trials = [Trial("starter", entry.folder / "starter.py")]
+    starters = [entry.folder / name for name in ("starter.py", NOTEBOOK)]
+    trials = [Trial("starter", place) for place in starters if place.is_file()]
     roles: tuple[Role, ...] = ("accepted", "rejected", "hostile")
     for role in roles:
-        files = sorted((entry.solutions / role).glob("*.py"))
+        files = sorted(p for p in (entry.solutions / role).glob("*") if p.suffix in _ENDINGS)
         beside = entry.exercise.siblings
         trials += [Trial(role, path) for path in files if path.name not in beside]
     return trials
@@ -180,6 +184,10 @@ def _status(receipt: Receipt, check: str) -> str:
 
 
 def _content(entry: Entry, found: Audit) -> Iterable[str]:
+    place = entry.folder / NOTEBOOK
+    if place.is_file() and place.read_bytes() != starter.of(entry.folder, entry.exercise.id):
+        step = f"`grade audit {entry.exercise.id} --renew-notebook` writes it anew"
+        yield f"{NOTEBOOK} is not what starter.py gives: {step}"
     for check in found.checks:
         if not found.killed(check):
             yield f"check {check} kills none of the rejected files"
@@ -187,10 +195,34 @@ def _content(entry: Entry, found: Audit) -> Iterable[str]:
     for mistake in entry.rubric.mistakes:
         if mistake.id not in shown:
             yield f"mistake {mistake.id} is shown by no rejected file"
+    yield from _told(entry)
     known = {mistake.id for mistake in entry.rubric.mistakes}
     named = {mistake for trial in found.trials for mistake in _named(trial)}
     for mistake_id in sorted(named - known):
         yield f"the rubric has no words for the mistake {mistake_id}"
+
+
+def _told(entry: Entry) -> Iterable[str]:
+    """Return what is missing of hints and explanations; an exercise may do without either."""
+    if any(check.hints for check in entry.rubric.checks):
+        for check in entry.rubric.checks:
+            if not 3 <= len(check.hints) <= 4:
+                yield f"check {check.id} has {len(check.hints)} hints, not 3 or 4"
+    explained = [one.mistake for one in entry.explanations.explanations]
+    if not explained:
+        return
+    known = [mistake.id for mistake in entry.rubric.mistakes]
+    for mistake_id in known:
+        if explained.count(mistake_id) != 1:
+            times = explained.count(mistake_id)
+            yield f"mistakes.toml explains the mistake {mistake_id} {times} times, not once"
+    for mistake_id in sorted(set(explained) - set(known)):
+        yield f"mistakes.toml explains {mistake_id}, which is no mistake of the rubric"
+    prompt = (entry.folder / "prompt.md").read_text(encoding="utf-8")
+    headings = {line.lstrip("# ").strip() for line in prompt.splitlines() if line[:1] == "#"}
+    for one in entry.explanations.explanations:
+        if one.read not in headings:
+            yield f"mistakes.toml: {one.mistake}: prompt.md has no section {one.read!r}"
 
 
 def _named(trial: Trial) -> set[str]:

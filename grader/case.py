@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import textwrap
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from grader.records.evidence import Claim, Evidence, Program
 from grader.records.finding import Finding, Item, Source, Status
 from grader.records.observation import Observation
 from grader.records.truth import Array, Truth
+from grader.sandbox import plainly
+from grader.sandbox.meaning import Raised
+from grader.sandbox.near import bare
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -24,23 +28,40 @@ Value = TypeVar("Value")
 HIDDEN = "hidden_"
 _EMPTY = ("NoneType", "ellipsis")
 _FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
+_UNRUN = (
+    'move it to module level: nothing under `if __name__ == "__main__":` runs while the grader'
+    " imports the module"
+)
 _TRY_IT = "call it on the lesson's own x, y and w, look at the whole error, and mend that line"
 _PURE = "compute with jax.numpy and jax.lax only; take prints and NumPy out of the program"
+# Each goes on after a program's name, and begins with a word that several names can share.
 _CAUSES = {
-    "host_code": ("it computes on the host, so it is not a pure JAX program", _PURE),
-    "callback": ("it calls back into Python, so it is not a pure JAX program", _PURE),
-    "unfilled": ("it is not filled in yet", _FILL_IN),
+    "host_code": ("does not stay in JAX", _PURE),
+    "callback": ("calls back into Python, so it is not a pure JAX program", _PURE),
+    "unfilled": ("is not filled in yet", _FILL_IN),
     "signature": (
-        "it does not take the arguments it is called with",
+        "does not take the arguments it is called with",
         "give it the parameters that the prompt names, in that order",
     ),
-    "result": ("it does not give one array", "return the array alone"),
-    "size": ("it is too large", "remove large constants from the program"),
+    "result": ("does not give one array", "return the array alone"),
+    "size": ("is too large", "remove large constants from the program"),
     "stuck": (
-        "exporting it did not come to an end",
+        "has an export that did not come to an end",
         "look for a loop or an exit inside the function, or for a patched library",
     ),
+    "own": ("raises an error of its own", "mend what makes it raise, or take that `raise` out"),
 }
+_RESULTS = {
+    "None": (
+        "returns nothing",
+        "end the function in `return` and the array: without it Python gives None",
+    ),
+    "tuple": ("returns a tuple", "return the array alone: no comma, no brackets round it"),
+    "list": ("returns a list", "return the array alone: no comma, no brackets round it"),
+    "dict": ("returns a dict", "return the array alone"),
+}
+_NO_ARRAY = re.compile(r"returned a value of type <class '(?:\w+\.)*(\w{1,40})'>, which is not")
+_OTHER_MESH = "it was built for "
 _FATE_HINTS = {
     "deadlock": "every device must run the same collectives: move them out of a cond or an if",
     "cpu_limit": "look for a loop in the program that does not end",
@@ -122,6 +143,10 @@ def absent(case: Case, name: str) -> Decision | None:
     if seen is None or seen.fate == "undecided":
         why = seen.reason if seen else "it was not replayed"
         return Decision("undecided", f"`{name}` could not be judged: {why}")
+    if seen.fate == "refused" and seen.reason.startswith(_OTHER_MESH):
+        told = f"`{name}` is {seen.reason.removeprefix('it was ')}"
+        hint = "build its mesh from all four devices: jax.devices() gives them"
+        return Decision("failed", told, line=line, hint=hint)
     if not seen.replayed:
         return Decision(
             "failed", f"`{name}`: {_fate(seen)}", line=line, hint=_FATE_HINTS[seen.fate]
@@ -130,13 +155,42 @@ def absent(case: Case, name: str) -> Decision | None:
 
 
 def _refused(case: Case, name: str, program: Program, line: int | None) -> Decision:
-    cause, hint = _CAUSES.get(program.cause, ("it could not be exported", _TRY_IT))
-    reason = (
-        f": {textwrap.shorten(program.reason, 240, placeholder=' …')}" if program.reason else ""
-    )
-    mistake = "host-round-trip" if program.cause in ("host_code", "callback") else None
-    told = (rule.mistake for rule in case.rubric.refusals if rule.says in program.reason)
-    return Decision("failed", f"`{name}`: {cause}{reason}", next(told, mistake), line, hint=hint)
+    message, hint = _why(program)
+    mistake = "host-round-trip" if _through_host(program) else None
+    # A text that the learner raises by hand is no word of JAX.
+    rules = case.rubric.refusals if program.cause != "own" else ()
+    told = (rule.mistake for rule in rules if rule.says in program.reason)
+    return Decision("failed", f"`{name}` {message}", next(told, mistake), line, hint=hint)
+
+
+def _through_host(program: Program) -> bool:
+    numpy = program.reason.startswith("TracerArrayConversionError")
+    return program.cause == "callback" or (program.cause == "host_code" and numpy)
+
+
+def _why(program: Program) -> tuple[str, str]:
+    """Return why a program could not be exported, as it goes on after its name, and what to try."""
+    cause, hint = _CAUSES.get(program.cause, ("cannot be traced", _TRY_IT))
+    if program.cause == "result":
+        kind, _, count = program.reason.partition(" of ")
+        found = _RESULTS.get(kind)
+        if found is not None:
+            of = f" of {count}" if count.isdecimal() and count != "1" else ""
+            return f"{found[0]}{of}, not one array", found[1]
+    no_array = _NO_ARRAY.search(program.reason)
+    if no_array:
+        return f"returns a {no_array[1]}, not one array", "return an array of JAX"
+    # What the learner raised by hand speaks for itself.
+    own = program.cause in ("own", "unfilled")
+    plain = None if own else plainly.meaning(Raised(program.reason))
+    if plain is not None:
+        kind = program.reason.partition(":")[0]
+        named = f" ({kind})" if plain.quoted and kind.isidentifier() else ""
+        return f"cannot be traced: {plain.what}{named}", plain.step
+    said = program.reason
+    if program.cause == "unfilled":
+        said = said.removeprefix("NotImplementedError").removeprefix(": ")
+    return cause + (f": {textwrap.shorten(said, 240, placeholder=' …')}" if said else ""), hint
 
 
 def _fate(seen: Observation) -> str:
@@ -164,24 +218,45 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
         hint = "look for code that ends or blocks the process once the module has run"
         return Decision("failed", message, None, case.line(name), source, hint)
     message = f"`{name}` is not defined"
-    if outcome.kind == "syntax_error":
-        hint = "mend what is said above first: nothing of the file could run"
-        return Decision("failed", message, source=source, hint=hint)
+    if outcome.kind == "syntax_error" and not outcome.place:
+        told = "nothing of the file could run, so no name is defined"
+        return Decision("failed", told, source=source, hint="mend what is said above first")
     if outcome.kind != "finished":
-        where = f" at line {outcome.line}" if outcome.line else ""
+        place = outcome.place or (f"line {outcome.line}" if outcome.line else "")
+        where = f" at {place}" if place else ""
         told = f"{message}: the module stopped{where} first"
         hint = "mend what is said above; the rest of the file did not run"
         return Decision("failed", told, source=source, hint=hint)
+    if name in case.evidence.lines:
+        line = case.line(name)
+        told = f"`{name}` is given a value only in a part of the module that did not run"
+        return Decision("failed", told, None, line, source, _UNRUN)
     own = [n for n in case.evidence.names if n not in case.given_names]
-    close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
-    if close:
-        near, line = close[0], case.line(close[0])
+    near = _nearest(name, own)
+    if near:
         told = f"{message}; did you mean your `{near}`?"
-        return Decision("failed", told, None, line, source, f"call it {name}, exactly so")
+        step = f"call it {name}, exactly so"
+        return Decision("failed", told, None, case.line(near), source, step)
+    if not own and not _has_begun(case):
+        # Nothing but what the starter brings: not a mistake, a beginning.
+        told = f"`{name}` is open: nothing is filled in yet"
+        return Decision("failed", told, source=source, hint=_FILL_IN)
     hint = "define at module level what is missing, as the starter has it"
-    return Decision(
-        "failed", message, source=source, hint=hint if case.evidence.names else _FILL_IN
-    )
+    return Decision("failed", message, source=source, hint=hint)
+
+
+def _has_begun(case: Case) -> bool:
+    """Return whether a module defines anything that the exercise asks for."""
+    programs = any(one.status != "missing" for one in case.evidence.programs.values())
+    return programs or any(one.kind != "missing" for one in case.evidence.claims.values())
+
+
+def _nearest(name: str, own: list[str]) -> str:
+    """Return the learner's name that was meant for `name`, nothing where none is near."""
+    plain = {bare(one): one for one in reversed(own)}
+    if bare(name) in plain:
+        return plain[bare(name)]
+    return next(iter(difflib.get_close_matches(name, own, n=1, cutoff=0.75)), "")
 
 
 def idle(case: Case, name: str) -> Decision | None:

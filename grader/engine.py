@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,13 +24,14 @@ from grader.case import HIDDEN, Case, as_array
 from grader.catalog.load import Entry
 from grader.catalog.oracle import Cases
 from grader.receipt.build import Parts, build
-from grader.records.evidence import Evidence
+from grader.records.evidence import Claim, Evidence, Outcome
 from grader.records.finding import Finding
 from grader.records.observation import Observation
 from grader.records.receipt import Receipt
 from grader.records.submission import Submission
 from grader.records.truth import Answer, Array, Truth
 from grader.replay.client import Replayer
+from grader.sandbox import notebook
 from grader.sandbox.client import Learner
 from grader.sandbox.host import Host
 from grader.sandbox.launching import Allowance, no_temporary_folder
@@ -48,6 +49,9 @@ class Grade:
     receipt: Receipt
     seed: bytes
     stages_s: Mapping[str, float]
+    claims: Mapping[str, Claim]
+    observations: Mapping[str, Observation]
+    truth: Truth
     cache_hits: int = 0
 
 
@@ -87,7 +91,8 @@ def grade(
     seed = seed or _seed(entry, submission, course_secret or secrets.token_bytes(16))
     clock.stage("running")
     room = _Room(host, only_full, alone)
-    evidence, observations, truth = _measure(entry, submission, room, seed, clock)
+    submission, refused = _opened(submission, room)
+    evidence, observations, truth = _measure(entry, submission, refused, room, seed, clock)
     clock.stage("checking")
     findings = _judge(entry, rubric_checks, evidence, observations, truth)
     parts = Parts(
@@ -107,7 +112,9 @@ def grade(
     )
     receipt = build(parts)
     clock.stage("")
-    return Grade(receipt, seed, clock.stages, evidence.cache_hits)
+    return Grade(
+        receipt, seed, clock.stages, evidence.claims, observations, truth, evidence.cache_hits
+    )
 
 
 def now() -> str:
@@ -137,8 +144,15 @@ class _Clock:
 
 
 def _seed(entry: Entry, submission: Submission, key: bytes) -> bytes:
-    siblings = (part for name, raw in submission.siblings for part in (name.encode(), raw))
-    return secret.seed(key, submission.sha256.encode(), entry.digest.encode(), *siblings)
+    return seed_from(key, submission.sha256, entry.digest, submission.siblings)
+
+
+def seed_from(
+    key: bytes, submission_sha256: str, rubric_sha256: str, siblings: Iterable[tuple[str, bytes]]
+) -> bytes:
+    """Return the seed of a grade under a key: the same for the same files and the same rubric."""
+    beside = (part for name, raw in siblings for part in (name.encode(), raw))
+    return secret.seed(key, submission_sha256.encode(), rubric_sha256.encode(), *beside)
 
 
 @dataclass(frozen=True)
@@ -150,11 +164,27 @@ class _Room:
     alone: bool
 
 
+def _opened(submission: Submission, room: _Room) -> tuple[Submission, Outcome | None]:
+    """Return the submission, a notebook with its cells, and why it cannot run if it cannot."""
+    refused = intake.problem(submission)
+    if refused is None and submission.format == "ipynb":
+        with _workdir(room.host, submission) as folder:
+            found = notebook.opened(room.host, submission, folder, only_full=room.only_full)
+        if isinstance(found, Submission):
+            return found, None
+        refused = found
+    return submission, refused
+
+
 def _measure(
-    entry: Entry, submission: Submission, room: _Room, seed: bytes, clock: _Clock
+    entry: Entry,
+    submission: Submission,
+    refused: Outcome | None,
+    room: _Room,
+    seed: bytes,
+    clock: _Clock,
 ) -> tuple[Evidence, dict[str, Observation], Truth]:
     """Run the module, replay its programs while it still exports, and work out what is right."""
-    refused = intake.problem(submission)
     cases = entry.oracle.cases(seed)
     answers = _answers(entry, cases)
     if refused is not None:
@@ -264,7 +294,8 @@ def _workdir(host: Host, submission: Submission | None) -> Iterator[str]:
 
 
 def _notes(submission: Submission, evidence: Evidence) -> list[str]:
-    notes = list(evidence.settings)
+    notes = notebook.notes(submission.cells) if submission.cells else []
+    notes += evidence.settings
     if intake.is_empty(submission):
         notes.append(f"{submission.name} is empty: it holds no statement; `grade start` writes one")
     for program in evidence.programs.values():

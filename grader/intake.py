@@ -1,4 +1,4 @@
-"""Look at a submission's bytes before anything runs: what cannot be Python is said in plain words.
+"""Look at a submission's bytes before anything runs: what cannot be code is said in plain words.
 
 It must never execute or parse the file; it only decodes.
 """
@@ -20,7 +20,9 @@ from grader.errors import UsageProblem
 from grader.records.evidence import Outcome
 from grader.records.submission import Submission
 
-MOST_BYTES = 16 * 1024 * 1024
+# What is read of a file: a notebook may hold images. Code needs far less.
+MOST_BYTES = 64 * 1024 * 1024
+MOST_MODULE_BYTES = 16 * 1024 * 1024
 MOST_SIBLING_BYTES = 1024 * 1024
 _UTF16 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Legal inside a Python string, but a file that cannot be decoded and has these is no text.
@@ -134,14 +136,17 @@ def _nearby(path: Path) -> str:
 
 
 def problem(submission: Submission) -> Outcome | None:
-    """Return why these bytes cannot be a Python module, None when they may be one."""
+    """Return why these bytes cannot be a module or a notebook, None when they may be one."""
     raw, name = submission.raw, submission.name
-    if len(raw) > MOST_BYTES:
-        return _refused(f"{name} is larger than {MOST_BYTES >> 20} MiB", "move data out of it")
-    if submission.format == "ipynb" or _is_notebook(raw):
+    if submission.format == "ipynb":
+        return _no_notebook(name, raw)
+    if len(raw) > MOST_MODULE_BYTES:
+        size = MOST_MODULE_BYTES >> 20
+        return _refused(f"{name} is larger than {size} MiB", "move data out of it")
+    if _is_notebook(raw):
         return _refused(
-            f"{name} is a notebook, not a Python file",
-            "export it: `jupyter nbconvert --to script FILE.ipynb`, then grade the .py file",
+            f"{name} is a notebook and is not called one",
+            f"call it {submission.stem}.ipynb, and grade that",
         )
     if raw.startswith(_UTF16) or _looks_utf16(raw):
         return _refused(
@@ -157,6 +162,22 @@ def problem(submission: Submission) -> Outcome | None:
     return _undecodable(name, raw)
 
 
+def _no_notebook(name: str, raw: bytes) -> Outcome | None:
+    """Return why a file that is called a notebook is none at first sight."""
+    if len(raw) > MOST_BYTES:
+        step = "clear the outputs that are large, save it, and grade that file"
+        return _refused(f"{name} is larger than {MOST_BYTES >> 20} MiB", step)
+    start = raw[:4096].removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"{") or raw.startswith(_UTF16):
+        return None
+    if not start:
+        return _refused(f"{name} is empty: it holds no notebook", "save it again in Jupyter")
+    return _refused(
+        f"{name} is called a notebook and holds none: a notebook is JSON and begins with {{",
+        "if it holds Python code, give it a name that ends in .py, and grade that",
+    )
+
+
 def _line(raw: bytes, at: int) -> int:
     # Python ends a line at a lone carriage return too.
     return raw.count(b"\n", 0, at) + len(_LONE_CR.findall(raw, 0, at)) + 1
@@ -168,7 +189,8 @@ def _refused(message: str, next_step: str, line: int | None = None) -> Outcome:
 
 def _is_notebook(raw: bytes) -> bool:
     start = raw[:4096].lstrip(codecs.BOM_UTF8).lstrip()
-    return start.startswith(b"{") and b'"cells"' in raw and b'"nbformat"' in raw
+    cells = b'"cells"' in raw or b'"worksheets"' in raw
+    return start.startswith(b"{") and cells and b'"nbformat"' in raw
 
 
 def _looks_utf16(raw: bytes) -> bool:
@@ -217,7 +239,7 @@ def is_empty(submission: Submission) -> bool:
     """Return whether nothing but blank space and comments is there."""
     return all(
         not line.strip() or line.strip().startswith(b"#")
-        for line in submission.raw.removeprefix(codecs.BOM_UTF8).splitlines()
+        for line in submission.source.removeprefix(codecs.BOM_UTF8).splitlines()
     )
 
 
@@ -226,10 +248,13 @@ def lines(submission: Submission, wanted: Iterable[int | None]) -> dict[int, str
     numbers = sorted({n for n in wanted if n is not None and n > 0})
     if not numbers:
         return {}
+    source = submission.source
+    # In a notebook no line can name an encoding.
+    encoding = _encoding(source)[0] if submission.cells is None else "utf-8"
     try:
-        text = submission.raw.decode(_encoding(submission.raw)[0], "replace")
+        text = source.decode(encoding, "replace")
     except (LookupError, UnicodeError):
-        text = submission.raw.decode("utf-8", "replace")
+        text = source.decode("utf-8", "replace")
     text = text.removeprefix("\ufeff")
     every = _NEWLINE.split(text)
     return {n: every[n - 1][:400] for n in numbers if n <= len(every)}

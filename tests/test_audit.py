@@ -62,6 +62,26 @@ def test_a_mistake_that_no_file_shows_is_reported(tmp_path: Path) -> None:
     assert "check values kills none of the rejected files" in ran.stdout
 
 
+def test_a_notebook_that_is_behind_its_starter_fails_the_audit(tmp_path: Path) -> None:
+    course = small_course(tmp_path, accepted=["starter_filled.py"])
+    folder = course / "exercises" / EXERCISE
+    kept = (folder / "starter.ipynb").read_bytes()
+    starter = folder / "starter.py"
+    starter.write_text(starter.read_text(encoding="utf-8").replace("TODO 1f  Try", "TODO 1f  Use"))
+    ran = run("audit", EXERCISE, "--course", course, cwd=tmp_path)
+    assert ran.code == 3
+    assert (
+        f"starter.ipynb is not what starter.py gives: `grade audit {EXERCISE} --renew-notebook`"
+        " writes it anew" in ran.stdout
+    )
+    renewed = run("audit", EXERCISE, "--renew-notebook", "--course", course, cwd=tmp_path)
+    assert (renewed.code, renewed.stderr) == (0, "")
+    assert renewed.stdout.endswith("starter.ipynb\n")
+    made = (folder / "starter.ipynb").read_bytes()
+    assert b"Use them" in made
+    assert b"Use them" not in kept
+
+
 def test_an_audit_without_solutions_says_where_they_are(tmp_path: Path) -> None:
     course = small_course(tmp_path)
     ran = run("audit", EXERCISE, "--course", course, cwd=tmp_path)

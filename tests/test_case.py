@@ -10,7 +10,15 @@ from grader import case as cases
 from grader.errors import ContentProblem
 from grader.records.evidence import Claim, Outcome, Program, Shard
 from grader.records.observation import Fate, Observation
-from tests.checks.factory import case, observed, on_devices, on_host, written
+from tests.checks.factory import (
+    PROGRAMS,
+    case,
+    observed,
+    on_devices,
+    on_host,
+    right_claims,
+    written,
+)
 
 NAME = "all_gradient"
 
@@ -41,6 +49,39 @@ def test_a_missing_program_is_told_with_the_nearest_name() -> None:
     assert absent(Program(NAME, "missing")).message == "`all_gradient` is not defined"
 
 
+@pytest.mark.parametrize("mine", ["R2", "r_2", "r2s", "_R2"])
+def test_case_underscores_and_plurals_make_no_other_name(mine: str) -> None:
+    found = cases.undefined(case(names=(mine, "grad_of_loss")), "r2")
+    assert found.message == f"`r2` is not defined; did you mean your `{mine}`?"
+
+
+def test_a_name_under_a_main_guard_is_told_as_not_run() -> None:
+    found = cases.undefined(case(names=("mesh",), lines={"new_v": 60}), "new_v")
+    told = "`new_v` is given a value only in a part of the module that did not run"
+    assert (found.message, found.line) == (told, 60)
+    assert found.hint == (
+        'move it to module level: nothing under `if __name__ == "__main__":` runs while the grader'
+        " imports the module"
+    )
+
+
+def test_an_untouched_starter_is_open_and_no_mistake() -> None:
+    nothing = {name: Program(name, "missing") for name in PROGRAMS}
+    given = case(nothing, without=list(right_claims()), names=("mesh", "x"))
+    given = replace(given, given_names=frozenset({"mesh", "x"}))
+    found = cases.undefined(given, NAME)
+    assert found.message == "`all_gradient` is open: nothing is filled in yet"
+    assert found.hint == "fill in this part; the steps stand in the starter, the idea in the prompt"
+    begun = cases.undefined(replace(case(nothing), given_names=given.given_names), NAME)
+    assert begun.message == "`all_gradient` is not defined"
+
+
+def test_a_program_for_another_mesh_is_told_with_its_devices() -> None:
+    found = absent(Observation(NAME, "refused", "it was built for 2 devices, not four"))
+    assert found.message == "`all_gradient` is built for 2 devices, not four"
+    assert found.hint == "build its mesh from all four devices: jax.devices() gives them"
+
+
 def test_a_name_that_is_there_is_not_told_to_be_missing() -> None:
     found = absent(Program(NAME, "missing"), names=(NAME,))
     assert found.message == "`all_gradient` is defined, but could not be taken out of the module"
@@ -56,8 +97,8 @@ def test_a_module_that_stopped_is_told_as_the_reason() -> None:
     found = absent(Program(NAME, "missing"), outcome=Outcome("raised", "ValueError: no", 7))
     assert found.message == "`all_gradient` is not defined: the module stopped at line 7 first"
     syntax = absent(Program(NAME, "missing"), outcome=Outcome("syntax_error", "no", 7))
-    assert syntax.message == "`all_gradient` is not defined"
-    assert "nothing of the file could run" in syntax.hint
+    assert syntax.message == "nothing of the file could run, so no name is defined"
+    assert syntax.hint == "mend what is said above first"
 
 
 @pytest.mark.parametrize("kind", ["NoneType", "ellipsis"])
@@ -74,16 +115,17 @@ def test_what_is_no_function_is_told_by_its_type() -> None:
 @pytest.mark.parametrize(
     ("cause", "message", "mistake"),
     [
-        ("host_code", "it computes on the host, so it is not a pure JAX program", "host"),
-        ("callback", "it calls back into Python, so it is not a pure JAX program", "host"),
-        ("unfilled", "it is not filled in yet", None),
-        ("signature", "it does not take the arguments it is called with", None),
-        ("result", "it does not give one array", None),
-        ("size", "it is too large", None),
-        ("stuck", "exporting it did not come to an end", None),
-        ("raised", "it could not be exported", None),
-        ("forged", "it could not be exported", None),
-        ("", "it could not be exported", None),
+        ("host_code", "does not stay in JAX", None),
+        ("callback", "calls back into Python, so it is not a pure JAX program", "host"),
+        ("unfilled", "is not filled in yet", None),
+        ("signature", "does not take the arguments it is called with", None),
+        ("result", "does not give one array", None),
+        ("size", "is too large", None),
+        ("stuck", "has an export that did not come to an end", None),
+        ("own", "raises an error of its own", None),
+        ("raised", "cannot be traced", None),
+        ("forged", "cannot be traced", None),
+        ("", "cannot be traced", None),
     ],
 )
 def test_a_program_that_cannot_be_exported_is_told_with_its_cause(
@@ -91,10 +133,10 @@ def test_a_program_that_cannot_be_exported_is_told_with_its_cause(
 ) -> None:
     found = absent(refused(cause, "TypeError: no", 33))
     assert (found.status, found.line) == ("failed", 33)
-    assert found.message == f"`all_gradient`: {message}: TypeError: no"
+    assert found.message == f"`all_gradient` {message}: TypeError: no"
     assert found.mistake == (mistake and "host-round-trip")
     assert found.hint
-    assert absent(refused(cause)).message == f"`all_gradient`: {message}"
+    assert absent(refused(cause)).message == f"`all_gradient` {message}"
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,14 @@ import pytest
 
 from grader import intake
 from grader.errors import UsageProblem
+from grader.records.cells import Cells
 from grader.records.submission import Submission
 
 SAVE = "save it as UTF-8, or say its encoding in the first line: # -*- coding: latin-1 -*-"
 OTHER = "grade the .py file itself, not a compiled or packed one"
-EXPORT = "export it: `jupyter nbconvert --to script FILE.ipynb`, then grade the .py file"
+CALLED = "call it s.ipynb, and grade that"
+NO_NOTEBOOK = "is called a notebook and holds none: a notebook is JSON and begins with {"
+AS_PYTHON = "if it holds Python code, give it a name that ends in .py, and grade that"
 CODING = "correct the coding line at the top"
 NOTEBOOK = b'{"cells": [], "metadata": {}, "nbformat": 4}'
 LATIN = "# Z\u00f6e\n".encode("latin-1")
@@ -217,20 +220,41 @@ BAD: dict[str, tuple[bytes, str, str, str, int | None]] = {
     "a notebook named .py": (
         b"\n " + NOTEBOOK,
         "s.py",
-        "s.py is a notebook, not a Python file",
-        EXPORT,
+        "s.py is a notebook and is not called one",
+        CALLED,
         None,
     ),
     "a notebook with a BOM": (
         codecs.BOM_UTF8 + NOTEBOOK,
         "s.py",
-        "s.py is a notebook, not a Python file",
-        EXPORT,
+        "s.py is a notebook and is not called one",
+        CALLED,
         None,
     ),
-    "a notebook": (NOTEBOOK, "N.IPYNB", "N.IPYNB is a notebook, not a Python file", EXPORT, None),
+    "an old notebook": (
+        b'{"nbformat": 3, "worksheets": []}',
+        "s.txt",
+        "s.txt is a notebook and is not called one",
+        CALLED,
+        None,
+    ),
+    "Python named .ipynb": (b"x = 1\n", "N.IPYNB", f"N.IPYNB {NO_NOTEBOOK}", AS_PYTHON, None),
+    "an empty notebook": (
+        b" \n",
+        "s.ipynb",
+        "s.ipynb is empty: it holds no notebook",
+        "save it again in Jupyter",
+        None,
+    ),
+    "too large a notebook": (
+        b"{" * (intake.MOST_BYTES + 1),
+        "s.ipynb",
+        "s.ipynb is larger than 64 MiB",
+        "clear the outputs that are large, save it, and grade that file",
+        None,
+    ),
     "too large": (
-        b"#" * (intake.MOST_BYTES + 1),
+        b"#" * (intake.MOST_MODULE_BYTES + 1),
         "s.py",
         "s.py is larger than 16 MiB",
         "move data out of it",
@@ -309,3 +333,22 @@ def test_a_codec_that_is_no_text_encoding_is_never_run_here(codec: str) -> None:
 @pytest.mark.parametrize("codec", ["latin-1", "cp1252", "koi8-r", "gb18030", "shift_jis", "utf-8"])
 def test_an_encoding_that_texts_are_written_in_is_taken(codec: str) -> None:
     assert intake.problem(given(f"# coding: {codec}\nx = 1\n".encode())) is None
+
+
+# ---------------------------------------------------------------------------------------- notebooks
+
+
+@pytest.mark.parametrize(
+    "raw", [NOTEBOOK, codecs.BOM_UTF8 + NOTEBOOK, NOTEBOOK.decode().encode("utf-16"), b"\n {"]
+)
+def test_what_may_be_a_notebook_is_opened_elsewhere(raw: bytes) -> None:
+    assert intake.problem(given(raw, "s.ipynb")) is None
+
+
+def test_lines_of_a_notebook_are_those_of_its_cells() -> None:
+    cells = Cells(("# coding: utf-16\nx = 'é'", "!ls"), ("# coding: utf-16\nx = 'é'", "pass"))
+    found = Submission("s.ipynb", "s.ipynb", NOTEBOOK, cells=cells)
+    assert intake.lines(found, [2, 3, 4]) == {2: "x = 'é'", 3: "!ls"}
+    assert not intake.is_empty(found)
+    blank = Cells(("# only this", ""), ("# only this", ""))
+    assert intake.is_empty(Submission("s.ipynb", "s.ipynb", NOTEBOOK, cells=blank))

@@ -241,7 +241,7 @@ ENDS = {
         "import jax\n\n@jax.jit\ndef f(x):\n    return 1 if x > 0 else 2  # here\n\nf(1.0)\n",
         "raised",
         "TracerBoolConversionError: ",
-        "use jnp.where or jax.lax.cond",
+        "use jnp.where(condition, a, b), or jax.lax.cond",
     ),
     "surrogate": End(
         "raise ValueError('\\ud800\\x1b[2J')  # here\n",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from grader.catalog.course import Course
-from grader.catalog.models import Content, Exercise, Rubric
+from grader.catalog.models import Content, Exercise, Explanations, Rubric
 from grader.errors import ContentProblem, UsageProblem
 
 if TYPE_CHECKING:
@@ -62,6 +62,12 @@ class Entry:
         from grader.catalog.oracle import Oracle
 
         return Oracle.load(self.rubric_folder / "oracle.py")
+
+    @cached_property
+    def explanations(self) -> Explanations:
+        """Return the explanations of mistakes; there need not be any. Raises: ContentProblem."""
+        path = self.rubric_folder / "mistakes.toml"
+        return _read(path, Explanations) if path.exists() else Explanations()
 
     @cached_property
     def digest(self) -> str:

@@ -114,13 +114,40 @@ class Refusal(Content):
     says: str
 
 
+class Explanation(Content):
+    """The idea behind a mistake, an example of its own, and what to read again.
+
+    `read` is a heading of the exercise's prompt.
+    """
+
+    mistake: Slug
+    idea: str
+    example: str
+    read: str
+
+
+class Explanations(Content):
+    """The file `mistakes.toml` of a rubric."""
+
+    explanations: tuple[Explanation, ...] = ()
+
+    def of(self, mistake_id: str) -> Explanation | None:
+        """Return the explanation of one mistake, None where there is none."""
+        return next((one for one in self.explanations if one.mistake == mistake_id), None)
+
+
 class CheckSpec(Content):
-    """One check of a rubric; `params` belong to its kind and are read by it."""
+    """One check of a rubric; `params` belong to its kind and are read by it.
+
+    `hint` stands in a receipt where no mistake is named; `hints` are shown one at a time, from a
+    nudge to nearly the answer, by `grade hint`.
+    """
 
     id: Slug
     kind: str
     title: str
     hint: str
+    hints: tuple[str, ...] = Field(default=(), max_length=9)
     params: dict[str, Any] = {}
     items: tuple[dict[str, Any], ...] = Field(min_length=1)
 

@@ -78,7 +78,7 @@ def _ids_differ(rubric: Rubric) -> None:
 
 # What a parameter of this name refers to, in every kind of check.
 _PROGRAMS = {"program", "programs"}
-_CLAIMS = {"name", "figure", "table", "apart_from", "inputs"}
+_CLAIMS = {"name", "figure", "table", "apart_from", "inputs", "exchanged"}
 
 
 def _names_exist(check: Check, rubric: Rubric, exercise: Exercise) -> None:

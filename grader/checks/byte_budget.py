@@ -53,11 +53,16 @@ class CompiledItem(Content):
 
 
 class Rule(Content):
-    """A mistake told by the compiled program: an element type, or a collective nobody asked for."""
+    """A mistake told by the compiled program, or by two written figures that stand for each other.
+
+    `element_type` is a type in the program, `by_compiler` a collective that nobody asked for;
+    `exchanged` names two figures, each of which holds the other's right value.
+    """
 
     mistake: str
     element_type: str | None = None
     by_compiler: str | None = None
+    exchanged: tuple[str, str] | None = None
 
 
 class Params(Content):
@@ -72,7 +77,7 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
     items, evidence = [], []
     for spec in params.items:
         if isinstance(spec, FigureItem):
-            decision = _figure(spec, case)
+            decision = _figure(params, spec, case)
         elif isinstance(spec, RowItem):
             decision = _row(spec, case)
         else:
@@ -88,7 +93,7 @@ def _claimed(passed: bool, message: str, mistake: str | None, line: int | None) 
     return Decision("failed", message, mistake, line, "claimed")
 
 
-def _figure(spec: FigureItem, case: Case) -> Decision:
+def _figure(params: Params, spec: FigureItem, case: Case) -> Decision:
     found = claim(case, spec.figure)
     line = found.line or case.line(spec.figure)
     if found.kind == "missing":
@@ -100,12 +105,27 @@ def _figure(spec: FigureItem, case: Case) -> Decision:
     if _same(number, known(table, "right", "figures")):
         return _claimed(True, f"`{spec.figure}` is {_told(number)} bytes per rank", None, line)
     mistake = next((m for m, v in table.items() if m != "right" and _same(number, v)), None)
+    both = (rule.mistake for rule in params.mistakes if _exchanged(rule, spec.figure, case))
+    mistake = next(both, mistake)
     return _claimed(
         False,
         f"`{spec.figure}` is {_told(number)}, which is not what the ring model gives",
         mistake,
         line,
     )
+
+
+def _exchanged(rule: Rule, figure: str, case: Case) -> bool:
+    """Return whether this figure and another one each hold the other's right value."""
+    if rule.exchanged is None or figure not in rule.exchanged:
+        return False
+    first, second = rule.exchanged
+    for name, other in ((first, second), (second, first)):
+        number = as_number(claim(case, name))
+        right = known(known(case.truth.figures, other, "figures"), "right", "figures")
+        if number is None or not _same(number, right):
+            return False
+    return True
 
 
 def _what(found: Claim) -> str:

@@ -203,11 +203,18 @@ def _message(
     devices = Counter(d for name in bad for d in results[name].wrong_devices)
     where = "every device" if len(devices) == seen.devices else f"device {_listed(devices)}"
     worst = max(results[name].worst for name in bad)
-    by = f"by up to {worst:.2g} times the largest value" if np.isfinite(worst) else "not finite"
+    by = f"by {_times(worst)} the largest value" if np.isfinite(worst) else "not finite"
     of = f"for {len(bad)} of {len(results)} inputs"
     if params.open_case not in bad:
         of += " (right for the lesson's own)"
     return f"`{seen.name}` is wrong on {where} {of}, {by}"
+
+
+def _times(worst: float) -> str:
+    """Return a share in words too coarse to work the right value out from a number of one's own."""
+    if worst > 10:
+        return "more than 10 times"
+    return f"up to {worst:.0f} times" if worst >= 1 else f"up to {worst:.1g} times"
 
 
 def _listed(devices: Counter[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from grader import compare
 from grader.case import Case, Decision, absent, idle, item
 from grader.catalog.models import Content, Points
+from grader.records.evidence import Shard
 from grader.records.finding import Item
 from grader.records.observation import Observation
 
@@ -79,7 +81,9 @@ def _stored(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
     if not right_shape or layout != spec.layout:
         told = sorted({tuple(shape) for shape in shapes})
         what = " and ".join(str(shape) for shape in told)
-        message = f"`{seen.name}` stores {what} on {len(shards)} device(s), {_words(layout)}"
+        message = (
+            f"`{seen.name}` stores {what} on {_devices(shards)}, {_words(layout)}; {_asked(spec)}"
+        )
         return Decision("failed", message, _rule(params, spec, layout, told), line)
     if layout == "split" and not compare.in_device_order(shards):
         message = f"`{seen.name}`: the slices are not in device order"
@@ -90,6 +94,15 @@ def _stored(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
         message = f"`{seen.name}`: the replicas differ ({_plural(apart)} {devices} from device 0)"
         return Decision("failed", message, _replica_mistake(case, seen), line)
     return Decision("passed", f"`{seen.name}` stores {tuple(spec.stored)} on each device")
+
+
+def _devices(shards: Sequence[Shard]) -> str:
+    return "1 device" if len(shards) == 1 else f"{len(shards)} devices"
+
+
+def _asked(spec: ProgramItem) -> str:
+    """Return what was meant: the exercise says it too, so it gives nothing away."""
+    return f"asked is {tuple(spec.stored)} on every device, {_words(spec.layout)}"
 
 
 def _plural(devices: list[int]) -> str:

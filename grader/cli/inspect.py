@@ -13,7 +13,8 @@ from grader.cli.terminal import make_console, show_receipt
 from grader.gradebook import receipts
 from grader.gradebook.book import standing
 from grader.gradebook.ledger import Attempt
-from grader.gradebook.looks import next_step
+from grader.gradebook.looks import max_points, next_step, points
+from grader.gradebook.rounding import shown
 from grader.gradebook.ungraded import standing as status
 from grader.receipt.escape import visible, visible_line
 from grader.records.gradebook import Row
@@ -72,6 +73,9 @@ def _say_changes(found: Opened, row: Row) -> None:
         last = [one for one in row.overrides if one.check == check][-1]
         text = f"counts    {check}: {last.points} of {own[check].max_points}"
         click.echo(visible_line(f"{text}; the check itself gave {own[check].points}"))
+    got, most = points(row), max_points(row)
+    if (row.overrides or row.marks) and got is not None and most is not None:
+        click.echo(f"counts    in all {shown(got)} of {shown(most)} points")
     for one in found.ledger.overrides(row.person.key):
         if one.check not in own:
             text = f"override  {one.check}: {one.points} by {one.by}, {one.at}: {one.why}"

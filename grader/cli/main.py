@@ -26,6 +26,8 @@ STARTED = time.monotonic()
 _COMMANDS = {
     "list": ("grader.cli.listing", "Show the exercises of the course."),
     "show": ("grader.cli.show", "Print an exercise's prompt."),
+    "hint": ("grader.cli.hint", "Show the next hint for a check, one at a time."),
+    "explain": ("grader.cli.explain", "Explain a mistake that a receipt names, by an example."),
     "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
     "export": ("grader.cli.export", "Give a class's grades back in a platform's form."),
     "gradescope-autograder": ("grader.cli.autograder", "Write an autograder for Gradescope."),

@@ -17,7 +17,7 @@ from grader.engine import now
 from grader.errors import UsageProblem
 from grader.gradebook import runner, spent
 from grader.gradebook.book import in_force
-from grader.gradebook.looks import points
+from grader.gradebook.looks import max_points, points
 from grader.gradebook.rounding import shown
 from grader.receipt.escape import visible_line
 from grader.records.gradebook import Override, Row
@@ -171,6 +171,22 @@ def _override(found: Opened, asked: dict[str, Any]) -> None:
     click.echo(
         visible_line(f"{row.person.key}: {check} {change.was} -> {change.points}, by {change.by}")
     )
+    _say_rest(learner(found.book(), row.person.key))
+
+
+def _say_rest(row: Row) -> None:
+    """Say what counts now, and which checks were never judged and have no points of a person's."""
+    got, most = points(row), max_points(row)
+    if row.receipt is None or got is None or most is None:
+        return
+    click.echo(f"  counts in all {shown(got)} of {shown(most)} points")
+    by_hand = {one.check for one in row.overrides}
+    waits = [c.id for c in row.receipt.checks if c.status == "blocked" and c.id not in by_hand]
+    if waits:
+        click.echo(
+            f"  not judged, because they waited for another check: {', '.join(waits)}; "
+            "set them too where that is fair"
+        )
 
 
 def _user() -> str:

@@ -5,6 +5,7 @@ Overrides and marks are merged here, once, and nothing that only an instructor m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from grader.receipt.view import headline
 from grader.records.finding import Finding
 from grader.records.gradebook import Override, Row
 
+_REMARK = 160
 PartStatus = Literal["passed", "failed", "blocked", "undecided"]
 
 
@@ -140,7 +142,17 @@ def next_step(row: Row) -> str:
     if reason is None or has_grade(row):
         return ""
     said = reason.text if reason.kind == "undecided" else reason.next_step
-    return visible_line(said[:1].upper() + said[1:]).rstrip(".") + "."
+    # A file's name stays as it is.
+    begin = said[:1] if re.match(r"\S*[./:]\S", said) else said[:1].upper()
+    return visible_line(begin + said[1:]).rstrip(".") + "."
+
+
+def remark(row: Row) -> str:
+    """Return what to do about a row without a grade, else why the module stopped; or nothing."""
+    if row.receipt is None or row.receipt.verdict != "error":
+        return next_step(row)
+    said = visible_line(row.receipt.outcome.message)
+    return next_step(row) or (said if len(said) <= _REMARK else f"{said[:_REMARK]} …")
 
 
 def comment(row: Row, to: Fraction | None = None) -> str:
@@ -151,10 +163,15 @@ def comment(row: Row, to: Fraction | None = None) -> str:
     of = all_ if to is None else to
     said = [f"{shown(scaled(got, all_, to))} of {shown(of)} points. {state(row)}."]
     for part in parts(row):
-        if part.status == "passed":
-            continue
         finding = part.finding
-        why = (finding.mistake_title or finding.message) if finding else part.said
+        if part.status == "passed" and not (finding and part.said):
+            continue
+        why = part.said
+        if finding and not why:
+            why = finding.mistake_title or finding.message
+            if finding.status == "blocked" and row.overrides:
+                # What it waits for may be what a person has just accepted.
+                why = "not judged, it waited for another check"
         said.append(visible_line(f"{part.title}: {why}").rstrip(" .:") + ".")
     return " ".join(said).replace("`", "")
 

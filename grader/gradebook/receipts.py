@@ -111,10 +111,13 @@ class Shelf:
         made_from = self._made_from(row.receipt, number, also)
         place = f"{within}{stem(row)}"
         endings = (*FORMS, seal.ENDING) if signer else FORMS
-        if all([self.holds(f"{place}.{ending}", made_from) for ending in endings]):
+        # Each one, since asking also notes that it belongs here.
+        held = [self.holds(f"{place}.{ending}", made_from) for ending in endings]
+        if all(held):
             return False
         made = self._forms(row.receipt, signer)
-        return any([self.put(f"{place}.{e}", made_from, made[e].encode()) for e in endings])
+        new = [self.put(f"{place}.{one}", made_from, made[one].encode()) for one in endings]
+        return any(new)
 
     def _forms(self, receipt: Receipt, signer: CryptoSigner | None) -> dict[str, str]:
         return seal.seal({form: self._render(receipt, form) for form in FORMS}, signer)

@@ -27,6 +27,7 @@ from grader.gradebook.looks import (
     next_step,
     parts,
     points,
+    remark,
     state,
 )
 from grader.gradebook.rounding import shown
@@ -267,7 +268,7 @@ def _line(row: Row, gradebook: Gradebook, path: str) -> Line:
         submitted=moment(row.submitted_at).removesuffix(" UTC"),
         by_hand=bool(row.overrides or row.marks),
         find=" ".join((person.name, person.key, person.email, said, *named)).casefold(),
-        note=next_step(row),
+        note=remark(row),
     )
 
 

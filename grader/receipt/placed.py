@@ -77,8 +77,18 @@ def groups(receipt: Receipt) -> list[Group]:
             for row in rows
             if (stored := _stored(row, "learner", case)) is not None
         ]
-        found.append(Group(f"On the learner’s own arrays: {case.replace('_', ' ')}", "", drawn))
+        named = f"On the learner’s own arrays: {case.replace('_', ' ')}"
+        found.append(Group(named, _unjudged(receipt, [one.program for one in drawn], cases), drawn))
     return found
+
+
+def _unjudged(receipt: Receipt, programs: Sequence[str], cases: list[str]) -> str:
+    """Return that these numbers say nothing yet, where a program of theirs is wrong by itself."""
+    wrong = [f"`{name}`" for name in programs if _wrong(receipt, name, "", cases)]
+    if not wrong:
+        return ""
+    verb = "is" if len(wrong) == 1 else "are"
+    return f"Not judged yet: {' and '.join(wrong)} {verb} wrong on the inputs above."
 
 
 def _note(rows: Sequence[CompiledRow]) -> str:

@@ -100,6 +100,8 @@ def _serve_program(
     except Refused as error:
         send({"t": "refused", "name": name, "reason": str(error)})
         return
+    except ImportError:
+        raise  # ours: packages changed while the server lived, and no program asks for one
     except Exception as error:  # noqa: BLE001 - whatever a stranger's program does is data
         send({"t": "refused", "name": name, "reason": _brief(error)})
         return
@@ -121,6 +123,8 @@ def _serve_again(replayer: Replayer, job: dict[str, Any], send: Send) -> None:
 def _serve_case(replayer: Replayer, name: str, case: str, send: Send) -> None:
     try:
         send({"t": "case", "name": name, "case": case, "shards": replayer.run(name, case)})
+    except ImportError:
+        raise
     except Exception as error:  # noqa: BLE001
         send({"t": "case", "name": name, "case": case, "shards": [], "error": _brief(error)})
 

@@ -15,6 +15,7 @@ from grader import wire
 from grader.catalog.models import Exercise
 from grader.errors import EnvironmentProblem, Undecided, WireProblem
 from grader.process import SIGKILL, Child, Deadline, Exit, exhausted
+from grader.records import cells
 from grader.records.evidence import (
     REQUIRED_LAYERS,
     Claim,
@@ -25,8 +26,8 @@ from grader.records.evidence import (
     confinement_level,
 )
 from grader.records.submission import Submission
-from grader.sandbox import fault_dump, outcomes
-from grader.sandbox.frames import read_claim, read_program
+from grader.sandbox import fault_dump, outcomes, places
+from grader.sandbox.frames import read_claim, read_layers, read_program
 from grader.sandbox.host import Host
 from grader.sandbox.launching import Allowance
 
@@ -180,7 +181,7 @@ class Learner:
         limits = self._exercise.limits
         has_scratch = any(layer.name == "scratch" and layer.on for layer in run.layers)
         return outcomes.Known(
-            source=self._submission.raw.decode("utf-8", "replace"),
+            source=self._submission.source.decode("utf-8", "replace"),
             endings=run.endings[run.ran] if run.ran < len(run.endings) else (),
             wall_limit_s=limits.wall_s,
             memory_mib=limits.memory_mib,
@@ -233,6 +234,9 @@ class Learner:
                 "filename": self._submission.name,
                 "workdir": self._workdir,
                 "siblings": bool(self._submission.siblings),
+                "cells": cells.packed(self._submission.cells.python)
+                if self._submission.cells
+                else None,
                 "stop_before": stop_before,
                 "programs": [p.model_dump(mode="json") for p in self._exercise.programs],
                 "claims": self._names(),
@@ -265,10 +269,7 @@ class Learner:
     def _take(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
         kind = frame["t"]
         if kind == "layers" and not run.layers:
-            run.layers = tuple(
-                Layer(wire.text(one["name"]), one["on"] is True, wire.text(one["reason"]))
-                for one in frame["layers"]
-            )
+            run.layers = read_layers(frame)
         elif kind == "ready" and not run.ready:
             run.ready, run.devices = True, wire.integer(frame["devices"])
             run.versions = {wire.text(k): wire.text(v) for k, v in frame["versions"].items()}
@@ -312,7 +313,7 @@ class Learner:
     def _assemble(self, first: _Run, whole: _Run, outcome: Outcome, child: Child) -> Evidence:
         lines = first.lines or whole.lines
         claims = {n: replace(c, line=lines.get(n)) for n, c in whole.claims.items()}
-        return Evidence(
+        found = Evidence(
             outcome=outcome,
             programs=whole.programs,
             claims=claims,
@@ -327,6 +328,7 @@ class Learner:
             settings=whole.settings,
             cache_hits=whole.cache_hits,
         )
+        return places.in_cells(found, self._submission)
 
 
 def _ended_from_outside(run: _Run, ended: Exit | None, child: Child, cpu_s: int) -> bool:

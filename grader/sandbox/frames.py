@@ -12,9 +12,17 @@ from typing import Any
 
 from grader import wire
 from grader.errors import WireProblem
-from grader.records.evidence import Claim, Program
+from grader.records.evidence import Claim, Layer, Program
 
 DEBUG_LEFT_OUT = "debug prints inside the program were left out of the export"
+
+
+def read_layers(frame: Mapping[str, Any]) -> tuple[Layer, ...]:
+    """Return the layers of confinement that a child's first frame tells. Raises: WireProblem."""
+    return tuple(
+        Layer(wire.text(one["name"]), one["on"] is True, wire.text(one["reason"]))
+        for one in frame["layers"]
+    )
 
 
 def read_program(frame: Mapping[str, Any]) -> Program:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from grader import wire
+from grader.records.cells import unpacked
+from grader.sandbox import shell
 
 NAMES = 400
 Send = Callable[[dict[str, Any]], None]
@@ -56,12 +58,19 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
     filename = job["filename"]
     sys.argv = [filename]
     path = os.path.join(job["workdir"], filename)
-    with open(path, "rb") as file:
-        source = file.read()
-    tree = statements.parse(source, filename)
-    if isinstance(tree, statements.Stop):
-        send(_stop_frame(tree))
-        return None
+    broken = None
+    if job["cells"] is not None:
+        texts = unpacked(job["cells"])
+        source = shell.stand_in(filename, texts)
+        tree, broken = statements.parse_cells(texts, filename)
+    else:
+        with open(path, "rb") as file:
+            source = file.read()
+        parsed = statements.parse(source, filename)
+        if isinstance(parsed, statements.Stop):
+            send(_stop_frame(parsed))
+            return None
+        tree = parsed
     starts = [statement.lineno for statement in tree.body]
     # Before any of the learner's code runs, so that these can be believed.
     told = {"lines": statements.bindings(tree), "endings": statements.endings(tree, source)}
@@ -74,6 +83,8 @@ def _run_module(job: Mapping[str, Any], send: Send) -> dict[str, Any] | None:
         stop = statements.run(
             tree, module, filename, job["stop_before"], lambda i: send({"t": "ran", "i": i})
         )
+    # As in Jupyter, a cell that is no Python ends the run where it stands, and not before.
+    stop = stop or (broken if job["stop_before"] is None else None)
     if stop is not None:
         send(_stop_frame(stop))
     _flush()

@@ -13,8 +13,9 @@ from typing import Any
 
 from grader.process import HEAD_BYTES, TAIL_BYTES, Exit, OutputBuffer
 from grader.records.evidence import Outcome
-from grader.sandbox import deaths, fault_dump, misspelt, refusals
-from grader.sandbox.words import at, bytes_of, code, line_of, plain
+from grader.sandbox import deaths, fault_dump, misspelt, plainly, refusals
+from grader.sandbox.meaning import Raised
+from grader.sandbox.words import CODE_CHARS, at, bytes_of, code, line_of, plain
 
 _FRAMES = 12
 _BUSY = 0.5
@@ -131,7 +132,7 @@ def _stopped(name: str, stop: Mapping[str, Any], cpu_limit_s: float, known: Know
     refused = detail.get("refused")
     if isinstance(refused, dict):
         return refusals.told(refused, line, frames, known.scratch_mib)
-    return _raised(message, line, frames, detail)
+    return _raised(message, line, frames, detail, known.source)
 
 
 def _exited(
@@ -180,11 +181,19 @@ def _wanted(message: str) -> str:
 
 
 def _raised(
-    message: str, line: int | None, frames: tuple[str, ...], detail: Mapping[str, Any]
+    message: str,
+    line: int | None,
+    frames: tuple[str, ...],
+    detail: Mapping[str, Any],
+    source: str,
 ) -> Outcome:
-    call = code(detail.get("call") or "")
+    call = plain(detail.get("call") or "", CODE_CHARS + 2)
+    by_hand = detail.get("own") is not False
+    found = plainly.told(Raised(message, call, source, by_hand))
+    if found is not None:
+        return Outcome("raised", found.message, line, frames, found.step)
     if message == "AssertionError" and call:
-        message = f"AssertionError: {call} does not hold"
+        message = f"AssertionError: {code(call)} does not hold"
     return Outcome("raised", message, line, frames, _advice(message))
 
 

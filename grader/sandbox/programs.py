@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,14 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from grader import placement
-from grader.sandbox.raised import brief, describe, learner_lines, type_name
+from grader.sandbox.raised import (
+    brief,
+    by_hand,
+    describe,
+    learner_lines,
+    over_an_axis,
+    type_name,
+)
 
 MESHES = 6
 _JITTED = type(jax.jit(len))
@@ -30,6 +38,10 @@ _WANTED: dict[str, Any] = {
     # The older partitioner leaves text of its own in the module, which the clean room refuses.
     "jax_use_shardy_partitioner": True,
 }
+# As the interpreter words a call that does not fit a function.
+_ARITY = re.compile(
+    r"\(\) (takes|missing \d+ required|got (an unexpected|some positional|multiple))"
+)
 BLOB_BYTES = 4 * 1024 * 1024
 
 _TRACER_ERRORS = (
@@ -159,8 +171,7 @@ def _silent_debugging() -> Iterator[None]:
 
 def _success(name: str, exported: Any, blob: bytes, notes: list[str]) -> dict[str, Any]:
     if len(exported.out_avals) != 1 or not jax.tree_util.treedef_is_leaf(exported.out_tree):
-        count = len(exported.out_avals)
-        reason = f"it returns {count} arrays in a structure, not one array"
+        reason = _structure(exported.out_tree)
         return {"name": name, "status": "refused", "cause": "result", "reason": reason}
     if len(blob) > BLOB_BYTES:
         reason = f"its {len(blob)} bytes are more than a program of this lesson needs"
@@ -169,28 +180,41 @@ def _success(name: str, exported: Any, blob: bytes, notes: list[str]) -> dict[st
     return {"name": name, "status": "exported", "blob": text, "notes": notes}
 
 
+def _structure(tree: Any) -> str:
+    """Return what a program returns in place of one array, from the tree alone."""
+    count, node = tree.num_leaves, tree.node_data()
+    if not count and (node is None or node[0] is type(None)):
+        return "None"
+    known = node is not None and node[0] in (tuple, list, dict)
+    kind = node[0].__name__ if known else "structure"
+    return f"{kind} of {count}"
+
+
 def _refusal(name: str, error: BaseException, filename: str) -> dict[str, Any]:
     lines = learner_lines(error, filename)
+    reason = brief(describe(error))
+    if reason == "AssertionError":
+        reason += over_an_axis(error, filename)
     return {
         "name": name,
         "status": "refused",
-        "cause": _cause(error),
-        "reason": brief(describe(error)),
+        "cause": _cause(error, by_hand(error, filename)),
+        "reason": reason,
         "line": lines[-1][0] if lines else None,
     }
 
 
-def _cause(error: BaseException) -> str:
-    """Return a word for the kind of refusal; the sentence for it is made by the coordinator."""
-    text = str(error)
+def _cause(error: BaseException, own: bool) -> str:
+    """Return a word for the kind of refusal; the sentence for it is made by the coordinator.
+
+    `own` says that a `raise` of the learner's made the error.
+    """
+    if own:
+        return "unfilled" if isinstance(error, NotImplementedError) else "own"
     if isinstance(error, _TRACER_ERRORS):
         return "host_code"
-    if "host_callbacks" in text or "callback" in text:
+    if isinstance(error, NotImplementedError) and "host_callbacks" in describe(error):
         return "callback"
-    if isinstance(error, NotImplementedError):
-        return "unfilled"
-    if isinstance(error, TypeError) and "argument" in text:
+    if isinstance(error, TypeError) and _ARITY.search(describe(error)):
         return "signature"
-    if type(error).__name__ == "UnexpectedTracerError":
-        return "host_code"
     return "raised"

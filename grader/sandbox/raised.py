@@ -7,6 +7,7 @@ nothing that it gives names a file of ours or an address in memory.
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 import os
 import re
@@ -15,6 +16,8 @@ import types
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
+
+from grader.sandbox import near
 
 MESSAGE_CHARS = 1500
 BRIEF_CHARS = 600
@@ -54,6 +57,8 @@ def describe(error: BaseException) -> str:
         text = "(its message cannot be shown)"
     name = type_name(error)
     whole = f"{name}: {text}"[:MESSAGE_CHARS] if text else name
+    with contextlib.suppress(BaseException):
+        whole += near.meant(error, text)
     if issubclass(type(error), BaseExceptionGroup):
         inner = _GROUPED.__get__(error)[0]
         nested = issubclass(type(inner), BaseExceptionGroup)
@@ -114,6 +119,26 @@ def by_hand(error: BaseException, filename: str) -> bool:
 
     code = last[0].tb_frame.f_code.co_code
     return code[last[0].tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+
+
+_COLLECTIVES = frozenset({"psum", "pmean", "pmax", "pmin", "ppermute"})
+
+
+def over_an_axis(error: BaseException, filename: str) -> str:
+    """Return `: in psum('axis')` for the assertion without a word by which JAX refuses an axis.
+
+    From the names and texts of the learner's innermost function; nothing where they leave a doubt.
+    """
+    last = deque((step for step in steps(error) if is_learners(step, filename)), maxlen=1)
+    if not last or by_hand(error, filename):
+        return ""
+    code = last[0].tb_frame.f_code
+    called = _COLLECTIVES.intersection(code.co_names)
+    axes = [one for one in code.co_consts if type(one) is str and one.isidentifier()][:8]
+    if len(called) != 1:
+        return ""
+    named = repr(axes[0][:40]) if len(axes) == 1 else ""
+    return f": in {next(iter(called))}({named})"
 
 
 def chain(error: BaseException, filename: str) -> list[BaseException]:

@@ -26,6 +26,7 @@ ENTRIES = {
     "learner": "grader.sandbox.learner",
     "replay": "grader.replay.worker",
     "outline": "grader.sandbox.outline",
+    "cells": "grader.sandbox.cells",
 }
 REQUEST_BYTES = 65536
 FRAMES_FD = 3

@@ -9,12 +9,15 @@ import __future__
 import ast
 import contextlib
 import faulthandler
+import functools
+import operator
 import os
 import signal
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from grader.sandbox import stops
 from grader.sandbox.endings import find as endings
@@ -34,6 +37,7 @@ __all__ = [
     "limits",
     "new_module",
     "parse",
+    "parse_cells",
     "run",
     "type_name",
 ]
@@ -44,8 +48,10 @@ _FUTURE_FLAGS = {
 }
 
 
-def parse(source: bytes, filename: str) -> ast.Module | Stop:
+def parse(source: bytes | str, filename: str, flags: int = 0) -> ast.Module | Stop:
     """Return the module's syntax tree, or the stop that a syntax error is.
+
+    `flags` are the compiler's, of what stands above it. In a text no line can name an encoding.
 
     Some errors (a `return` outside a function) only show when the whole is compiled, and Python
     would not run a line of such a module.
@@ -55,13 +61,53 @@ def parse(source: bytes, filename: str) -> ast.Module | Stop:
             # Said once more, and in its place, when the statement runs.
             warnings.simplefilter("ignore")
             tree = ast.parse(source, filename=filename)
-            compile(tree, filename, "exec", dont_inherit=True)
+            compile(tree, filename, "exec", flags=flags, dont_inherit=True)
         return tree
     except SyntaxError as error:
         detail = {"text": (error.text or "")[:400], "offset": error.offset or 0}
         return Stop("syntax_error", str(error.msg)[:MESSAGE_CHARS], error.lineno, [], detail)
     except (ValueError, RecursionError, MemoryError) as error:
         return Stop("syntax_error", f"{type(error).__name__}: {error}"[:MESSAGE_CHARS], None)
+
+
+def parse_cells(texts: Sequence[str], filename: str) -> tuple[ast.Module, Stop | None]:
+    """Return a notebook's statements up to the first cell that is no Python, and that cell's stop.
+
+    Each cell is parsed by itself, as in Jupyter: one may begin with `from __future__`. Lines are
+    those of all cells as one text.
+    """
+    whole, flags, before = ast.Module([], type_ignores=[]), 0, 0
+    for text in texts:
+        tree = parse(text, filename, flags)
+        if isinstance(tree, Stop):
+            return whole, _in_cell(tree, text, before)
+        if before:
+            ast.increment_lineno(tree, before)
+        for statement in tree.body:
+            flags |= _future(statement)
+        whole.body += tree.body
+        before += text.count("\n") + 1
+    return whole, None
+
+
+def _in_cell(stop: Stop, text: str, before: int) -> Stop:
+    """Return a cell's stop with the line of the one text, and with the text of that line.
+
+    Python would look for the line in a file of this name, where the notebook's JSON is.
+    """
+    lines = text.split("\n")
+    line = min(stop.line or 1, len(lines))
+    detail = {**stop.detail, "text": lines[line - 1][:400]}
+    return replace(stop, line=line + before, detail=detail)
+
+
+def _future(statement: ast.stmt) -> int:
+    """Return the compiler's flags for what a statement takes from `__future__`."""
+    if not isinstance(statement, ast.ImportFrom) or statement.module != "__future__":
+        return 0
+    return functools.reduce(
+        operator.or_, (_FUTURE_FLAGS.get(alias.name, 0) for alias in statement.names), 0
+    )
 
 
 def bindings(tree: ast.Module) -> dict[str, int]:
@@ -127,9 +173,7 @@ def run(
     for index, statement in enumerate(tree.body):
         if stop_before is not None and index >= stop_before:
             break
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            for alias in statement.names:
-                flags |= _FUTURE_FLAGS.get(alias.name, 0)
+        flags |= _future(statement)
         # Alone in its compilation a bare string would become the module's docstring.
         bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         stop = None if bare else _run_one(statement, tree, module, filename, flags)

@@ -97,6 +97,7 @@ def _stop(error: BaseException, filename: str, statement: ast.stmt, tree: ast.Mo
             detail["refused"] = refused.facts
     if kind in ("raised", "exited") and "refused" not in detail:
         detail["call"] = raised.text_of(raised.call(error, filename, tree))
+        detail["own"] = raised.by_hand(error, filename)
     line = lines[-1][0] if lines else statement.lineno
     return Stop(kind, message, line, _shown(lines), detail)
 

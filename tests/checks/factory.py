@@ -218,7 +218,11 @@ def case(
         "outcome": outcome or Outcome("finished"),
         "programs": exported,
         "claims": answers,
-        "lines": {name: 10 + number for number, name in enumerate(PROGRAMS)},
+        "lines": {
+            name: 10 + number
+            for number, name in enumerate(PROGRAMS)
+            if exported[name].status != "missing"
+        },
         **evidence,
     }
     return Case(RUBRIC, Evidence(**fields), seen, _truth(answers, seen))

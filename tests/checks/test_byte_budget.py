@@ -323,6 +323,19 @@ def test_a_spelling_that_is_not_known_is_undecided() -> None:
     assert item.message == "`all_gradient`: bytes unknown (replica groups spelled ?)"
 
 
+def test_figures_that_stand_for_each_other_are_named_as_that() -> None:
+    both = (written("ring_all_bytes", "number", "int", 24),)
+    swapped = (*both, written("ring_scatter_bytes", "number", "int", 48))
+    finding = judge("byte_budget", case(claims=swapped))
+    for name, value in (("ring_all_bytes", 24), ("ring_scatter_bytes", 48)):
+        found = part(finding, name)
+        assert (found.status, found.mistake) == ("failed", "figures-exchanged")
+        told = f"`{name}` is {value}, which is not what the ring model gives"
+        assert found.message == told, "the other's right value stays unsaid"
+    alone = part(judge("byte_budget", case(claims=both)), "ring_all_bytes")
+    assert alone.mistake == "gather-not-counted"
+
+
 def test_a_program_that_is_not_there_fails_for_that_reason_alone() -> None:
     finding = judge("byte_budget", case({"gather": Program("gather", "missing")}))
     assert (finding.status, finding.points) == ("failed", 12)

@@ -190,10 +190,12 @@ def test_weights_that_did_not_change_are_named() -> None:
     assert shown(on_host("w2h", WH + 2e-3)).status == "passed"
 
 
-def test_a_wrong_answer_without_a_known_mistake_says_how_far_off_it_is() -> None:
+def test_a_wrong_answer_without_a_known_mistake_gives_no_figure_that_leads_to_the_right_one() -> (
+    None
+):
     item = shown(on_host("r2", value_of("r2") + 0.5))
     assert (item.status, item.mistake) == ("failed", None)
-    assert item.message == "`r2` is not what was asked, off by up to 0.5"
+    assert item.message == "`r2` is not what was asked"
 
 
 @pytest.mark.parametrize("alone", range(4))
@@ -251,7 +253,7 @@ def test_an_array_on_one_device_is_not_sharded(name: str) -> None:
     whole = on_devices(name, value_of(name))
     item = shown(replace(whole, shards=whole.shards[:1]))
     assert (item.status, item.mistake) == ("failed", "not-sharded")
-    assert item.message.endswith("on one device")
+    assert " on one device, not as (4" in item.message
 
 
 @pytest.mark.parametrize("name", ["new_v", "updated", "x2", "w2"])

@@ -21,6 +21,8 @@ from tests.checks.factory import (
     split,
 )
 
+WHOLE = "asked is (8,) on every device, each the whole"
+
 
 def shown(program: str, seen: Any) -> Item:
     """Return the item of one program that was observed otherwise."""
@@ -70,13 +72,16 @@ def test_values_are_not_judged_here() -> None:
 def test_slices_where_the_whole_was_asked_are_named(program: str) -> None:
     item = shown(program, stored_as(program, split))
     assert (item.status, item.mistake) == ("failed", "sharded-not-replicated")
-    assert item.message == f"`{program}` stores (2,) on 4 device(s), each a slice"
+    assert item.message == f"`{program}` stores (2,) on 4 devices, each a slice; {WHOLE}"
 
 
 def test_the_whole_where_slices_were_asked_is_named() -> None:
     item = shown("shard_gradient", stored_as("shard_gradient", replicated))
     assert (item.status, item.mistake) == ("failed", "replicated-not-sharded")
-    assert item.message == "`shard_gradient` stores (8,) on 4 device(s), each the whole"
+    assert item.message == (
+        "`shard_gradient` stores (8,) on 4 devices, each the whole;"
+        " asked is (2,) on every device, each a slice"
+    )
 
 
 @pytest.mark.parametrize("tiles", [replicated, split], ids=["every tile everywhere", "one each"])
@@ -148,12 +153,12 @@ def test_a_device_without_a_piece_is_no_pass(program: str, device: int) -> None:
     }
     item = shown(program, replace(seen, replays=replays))
     assert (item.status, item.points) == ("failed", 0)
-    assert "on 3 device(s)" in item.message
+    assert "on 3 devices" in item.message
 
 
 def test_a_result_on_one_device_is_no_pass() -> None:
     seen = stored_as("all_gradient", lambda g: replicated(g)[:1])
-    assert "on 1 device(s), not evenly laid" in shown("all_gradient", seen).message
+    assert "on 1 device, not evenly laid" in shown("all_gradient", seen).message
 
 
 def test_uneven_slices_are_no_pass() -> None:

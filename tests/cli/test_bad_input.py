@@ -173,10 +173,20 @@ BAD = [
         "type - there instead",
         2,
     ),
-    Bad("notebook.py", NOTEBOOK, "is a notebook, not a Python file", "nbconvert --to script"),
-    Bad("notebook.ipynb", NOTEBOOK, "is a notebook, not a Python file", "nbconvert --to script"),
+    Bad("notebook.py", NOTEBOOK, "is a notebook and is not called one", "call it notebook.ipynb"),
+    Bad("python.ipynb", b"x = 1\n", "is called a notebook and holds none", "ends in .py"),
+    Bad("cut.ipynb", NOTEBOOK[:-9], "it is not JSON at line 1", "it was cut off, merged or edited"),
     Bad("huge.py", b"#" * (17 << 20), "is larger than 16 MiB", "move data out of it"),
     Bad("empty.py", b"", "`gather` are not defined", "", None, "finished", "failed"),
+    Bad(
+        "none.ipynb",
+        NOTEBOOK,
+        "none.ipynb is empty: it holds no statement",
+        "",
+        None,
+        "finished",
+        "failed",
+    ),
     Bad("blank.py", b"\n  \n# hi\n", "`gather` are not defined", "", None, "finished", "failed"),
 ]
 

@@ -88,6 +88,21 @@ def test_start_writes_the_starter_and_never_overwrites(tmp_path: Path) -> None:
     assert (tmp_path / "distributed-03.py").read_text() == "hours of work\n"
 
 
+def test_start_writes_a_notebook_when_asked(tmp_path: Path) -> None:
+    ran = run("start", EXERCISE, "--notebook", cwd=tmp_path)
+    assert ran.code == 0
+    made = (tmp_path / "distributed-03.ipynb").read_bytes()
+    assert made == (ROOT / "exercises" / EXERCISE / "starter.ipynb").read_bytes()
+    assert "wrote distributed-03.ipynb\n" in ran.stdout
+    assert "then: grade distributed-03 distributed-03.ipynb" in ran.stdout
+    again = run("start", EXERCISE, "--notebook", cwd=tmp_path)
+    assert again.code == 2
+    assert "distributed-03.ipynb exists already and is left as it is" in again.stderr
+    file = run("start", EXERCISE, "--notebook", "mine.ipynb", cwd=tmp_path)
+    assert file.code == 2
+    assert "mine.ipynb looks like a file, and `grade start` takes a folder" in file.stderr
+
+
 def test_start_makes_the_folder_it_is_given(tmp_path: Path) -> None:
     ran = run("start", EXERCISE, "week 9/mine", cwd=tmp_path)
     assert ran.code == 0

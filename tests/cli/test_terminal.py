@@ -119,6 +119,36 @@ def test_what_is_said_of_several_checks_is_said_once() -> None:
     assert text.count("the same as above") == 6
 
 
+OPEN = "is open: nothing is filled in yet"
+STOPPED = "is not defined: the module stopped at line 57 first"
+
+
+@pytest.mark.parametrize(
+    "message", [f"`{{}}` {OPEN}", "nothing of the file could run, so no name is defined", STOPPED]
+)
+def test_what_keeps_the_whole_back_is_said_once(message: str) -> None:
+    given = factory.failed()
+    checks = []
+    for number, check in enumerate(given.checks):
+        told = message.format(f"name_{number}")
+        items = [
+            one.model_copy(update={"status": "failed", "message": told}) for one in check.items
+        ]
+        changes = {"status": "failed", "message": told, "items": items, "mistake": None}
+        checks.append(check.model_copy(update={**changes, "hint": "begin", "line": None}))
+    text = flat(shown(given.model_copy(update={"checks": checks})))
+    assert text.count("try begin") == 1
+    assert text.count("✗ failed") == len(checks)
+    assert "the same as above" not in text
+
+
+def test_a_mistake_is_followed_by_the_command_that_explains_it() -> None:
+    receipt = RECEIPTS["failed"]
+    named = [check.mistake for check in receipt.checks if check.mistake]
+    text = flat(shown(receipt))
+    assert named and all(f"more grade explain distributed-03 {one}" in text for one in named)
+
+
 def test_nothing_is_said_of_receipts_that_were_not_written() -> None:
     assert "receipts/" not in shown(RECEIPTS["passed"], None)
 

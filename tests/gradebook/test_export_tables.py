@@ -210,3 +210,26 @@ def test_a_dry_run_shows_no_bytes_of_an_archive() -> None:
     made = exports.export("canvas-feedback", small(), WITH_RECEIPTS)
     (found,) = exports.difference(made, {made.files[0][0]: b"old"})
     assert (found.state, found.lines) == ("changed", ())
+
+
+def test_a_comment_tells_the_reason_of_an_override_and_blames_nothing_that_waited() -> None:
+    receipt = factory.failed()
+    wrong, waits = receipt.checks[0], receipt.checks[1]
+    checks = [
+        wrong.model_copy(update={"status": "failed", "points": 0, "message": "is wrong"}),
+        waits.model_copy(update={"status": "blocked", "points": 0, "message": "mend it first"}),
+        *receipt.checks[2:],
+    ]
+    one = row(ADA, receipt.model_copy(update={"checks": checks}))
+    assert "mend it first" in looks.comment(one)
+    change = Override(wrong.id, 0, wrong.max_points, "Prof. X", "2026-01-01", "another road")
+    said = looks.comment(row(ADA, one.receipt, overrides=(change,)))
+    assert f"{wrong.title}: Set by Prof. X: another road." in said
+    assert f"{waits.title}: not judged, it waited for another check." in said
+    assert "mend it first" not in said
+
+
+def test_a_remark_says_why_a_module_stopped() -> None:
+    receipt = factory.error()
+    assert looks.remark(row(ADA, receipt)).startswith(receipt.outcome.message[:40])
+    assert looks.remark(row(ADA, factory.passed())) == ""

@@ -44,7 +44,8 @@ def graded(original: Path, tmp_path: Path) -> Path:
 
 def test_an_override_is_in_every_file_with_both_values_and_the_reason(graded: Path) -> None:
     ran = override(graded, "amy", "values", "20")
-    assert (ran.code, ran.stdout) == (0, "amy: values 0 -> 20, by Prof. X\n")
+    assert ran.code == 0
+    assert ran.stdout == "amy: values 0 -> 20, by Prof. X\n  counts in all 20 of 100 points\n"
     line = book(graded)["amy"]
     assert (line["points"], line["check_values"]) == ("20", "20")
     assert line["overrides"].startswith("values: 0 -> 20 by Prof. X at 2")
@@ -68,7 +69,8 @@ def test_an_override_is_in_every_file_with_both_values_and_the_reason(graded: Pa
 def test_the_last_override_is_in_force(graded: Path) -> None:
     override(graded, "amy", "values", "20")
     ran = override(graded, "amy", "values", "3", why="not so right")
-    assert (ran.code, ran.stdout) == (0, "amy: values 20 -> 3, by Prof. X\n")
+    assert ran.code == 0
+    assert ran.stdout == "amy: values 20 -> 3, by Prof. X\n  counts in all 3 of 100 points\n"
     assert book(graded)["amy"]["points"] == "3"
 
 
@@ -91,6 +93,7 @@ def test_several_overrides_of_a_check_are_a_chain_back_to_its_own_points(graded:
     assert lines[4:] == [
         "counts    values: 0 of 24; the check itself gave 0",
         "counts    momentum: 7 of 15; the check itself gave 0",
+        "counts    in all 7 of 100 points",
     ]
     line = book(graded)["amy"]
     assert (line["points"], line["check_values"], line["check_momentum"]) == ("7", "0", "7")

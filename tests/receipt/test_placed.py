@@ -137,3 +137,23 @@ def test_a_matrix_is_drawn_in_a_row_and_says_what_is_left_out() -> None:
 
 def test_a_receipt_without_programs_draws_nothing() -> None:
     assert placed.groups(factory.undecided()) == []
+
+
+def test_numbers_on_the_learners_own_arrays_are_not_judged_while_the_program_is_wrong() -> None:
+    rows = [
+        StoredValues(case=case, inputs=inputs, devices=[])
+        for case, inputs in (("lesson", "lesson"), ("reversed", "learner"))
+    ]
+    receipt = factory.failed()
+    first = receipt.compiled_bytes.rows[0]
+    row = first.model_copy(update={"stored_values": rows})
+    bytes_ = receipt.compiled_bytes.model_copy(update={"rows": [row]})
+    evidence = [{"what": "values", "program": row.program, "wrong_devices": [0, 1, 2, 3]}]
+    wrong = receipt.checks[0].model_copy(update={"evidence": evidence})
+    right = receipt.checks[0].model_copy(update={"evidence": []})
+    for check, note in (
+        (wrong, f"Not judged yet: `{row.program}` is wrong on the inputs above."),
+        (right, ""),
+    ):
+        told = receipt.model_copy(update={"compiled_bytes": bytes_, "checks": [check]})
+        assert [group.note for group in placed.groups(told)][1:] == [note]

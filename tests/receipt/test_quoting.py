@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from grader.receipt.quoting import excerpts, listing, numbered
-from grader.receipt.render import render
+from grader.receipt.render import Form, render
+from grader.records.receipt import Receipt
 from tests.receipt import factory
 
 TEMPLATES = [Path(__file__).parents[2] / "templates"]
@@ -48,3 +51,35 @@ def test_the_whole_submission_is_listed_with_every_line_in_question_marked() -> 
 def test_a_submission_too_long_to_keep_is_said_to_be_cut() -> None:
     assert "Too long to be kept whole" in render(factory.failed(source_cut=True), "html", TEMPLATES)
     assert "Too long to be kept" not in render(factory.failed(), "html", TEMPLATES)
+
+
+def notebook() -> Receipt:
+    """Return a receipt of a notebook whose cells begin at lines 1, 40 and 42."""
+    found = factory.failed()
+    part = found.submission.model_copy(update={"format": "ipynb", "cells": [1, 40, 42]})
+    return found.model_copy(update={"submission": part})
+
+
+def test_a_notebooks_lines_are_quoted_by_cell() -> None:
+    (piece,) = excerpts(notebook(), [41])
+    assert piece.named == "cell 2, line 2"
+    above, below = numbered(piece.lines).split("\n")
+    assert above.startswith("  2:1  ")
+    assert below == f"> 2:2  {piece.lines[1].text}"
+    found = excerpts(notebook(), [39, 42, 44])
+    assert [piece.named for piece in found] == ["cell 1, line 39", "cell 3, lines 1 and 3"]
+    assert [line.label for line in listing(notebook())][38:43] == [
+        "1:39",
+        "2:1",
+        "2:2",
+        "3:1",
+        "3:2",
+    ]
+
+
+@pytest.mark.parametrize("form", ["html", "md", "txt"])
+def test_how_a_notebook_ended_names_the_cell(form: Form) -> None:
+    found = factory.error()
+    part = found.submission.model_copy(update={"format": "ipynb", "cells": [1, 50]})
+    text = render(found.model_copy(update={"submission": part}), form, TEMPLATES)
+    assert "at cell 2, line 8" in text

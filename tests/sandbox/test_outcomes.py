@@ -100,8 +100,8 @@ TOLD: dict[str, Told] = {
     "a part that is not filled in": (
         {"stop": stop("raised", "NotImplementedError: TODO")},
         "raised",
-        "NotImplementedError: TODO",
-        "a part is not filled in yet; what needs it must wait",
+        "a part that is needed here is not filled in yet: TODO",
+        "fill it in, or put the # back in front of the lines that need it",
         7,
     ),
     "a name that is not there": (

@@ -129,7 +129,7 @@ def test_an_exception_is_told_with_the_innermost_line_of_the_learner() -> None:
     assert (stop.kind, stop.line) == ("raised", 3)
     assert stop.message.startswith("JSONDecodeError: ")
     assert stop.frames == ["line 5, in <module>", "line 3, in f"]
-    assert stop.detail == {"type": "JSONDecodeError", "call": "json.loads('{')"}
+    assert stop.detail == {"type": "JSONDecodeError", "call": "json.loads('{')", "own": False}
 
 
 def test_lines_of_a_statement_over_several_lines_are_right() -> None:
@@ -787,3 +787,43 @@ def test_a_learner_may_not_linger_past_the_end() -> None:
         """
     )
     assert (done.returncode, done.stdout) == (7, "said before\n")
+
+
+# ---------------------------------------------------------------------------------------- notebooks
+
+
+def cells(*texts: str) -> tuple[list[int], Stop | None]:
+    tree, stop = statements.parse_cells(texts, FILE)
+    return [statement.lineno for statement in tree.body], stop
+
+
+def test_cells_are_parsed_one_by_one_and_numbered_as_one_text() -> None:
+    future = "from __future__ import annotations\ndef f(x: Nowhere): pass"
+    assert cells("x = 1\ny = 2", "", future) == ([1, 2, 4, 5], None)
+
+
+def test_what_a_cell_takes_from_the_future_holds_in_later_cells() -> None:
+    texts = ("x = 1", "from __future__ import annotations", "def f(x: Nowhere): pass")
+    tree, stop = statements.parse_cells(texts, FILE)
+    module = statements.new_module("/away/s.ipynb")
+    assert stop is None
+    assert statements.run(tree, module, FILE, None, lambda _: None) is None
+    assert module.f.__annotations__ == {"x": "Nowhere"}
+
+
+def test_a_cell_that_is_no_python_ends_with_what_stands_above_it() -> None:
+    lines, stop = cells("x = 1", "y = 2\nz = (", "a = 3")
+    assert lines == [1]
+    assert stop is not None
+    assert (stop.kind, stop.line, stop.detail["text"]) == ("syntax_error", 3, "z = (")
+    lines, stop = cells("x = 1\n", "await x")
+    assert lines == [1]
+    assert stop is not None
+    assert (stop.line, stop.detail["text"]) == (3, "await x")
+    assert "'await' outside function" in stop.message
+
+
+def test_no_line_of_a_cell_names_an_encoding() -> None:
+    tree, _ = statements.parse_cells(["# coding: latin-1\nx = 'é'"], FILE)
+    assert isinstance(tree.body[0], ast.Assign)
+    assert ast.literal_eval(tree.body[0].value) == "é"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from grader.gradebook.exports.parts.record import Export, Options, counted
 from grader.gradebook.exports.parts.spreadsheet import safe
-from grader.gradebook.looks import Part, has_grade, max_points, mistakes, next_step, parts, points
+from grader.gradebook.looks import Part, has_grade, max_points, mistakes, parts, points, remark
 from grader.gradebook.rounding import exact, scaled, shown
 from grader.gradebook.ungraded import standing
 from grader.records.gradebook import Gradebook, Row
@@ -72,7 +72,7 @@ def _cells(
         row.receipt_folder,
         changed,
         marks,
-        next_step(row),
+        remark(row),
     ]
     figures = [*_totals(row, options), *_by_part(row, gradebook, by_hand)]
     return [*map(safe, who), *verdict, *figures, *map(safe, after)]

@@ -1,0 +1,56 @@
+"""Print texts of a course beside a label, and find the name that was meant."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import TypeVar
+
+import click
+
+from grader.errors import UsageProblem
+
+WIDTH = 88
+_LABEL = 12
+Value = TypeVar("Value")
+
+
+def show(text: str, label: str) -> None:
+    """Print a text with `label` before it; lines that begin with blanks stay as they are.
+
+    Effects: wraps to the terminal's width, and no wider than is good to read.
+    """
+    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
+    lines: list[str] = []
+    for part in text.strip("\n").split("\n"):
+        kept = part[:1].isspace() or not part
+        lines += [part.rstrip()] if kept else textwrap.wrap(part, width - _LABEL - 2)
+    for number, line in enumerate(lines):
+        start = f"  {label:<{_LABEL}}" if number == 0 else " " * (_LABEL + 2)
+        say(f"{start}{line}")
+
+
+def say(text: str = "") -> None:
+    """Print one line in the characters that the terminal has."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text.rstrip().encode(encoding, "replace").decode(encoding))
+
+
+def named(name: str, known: Mapping[str, Value], problem: str, listing: str) -> Value:
+    """Return what is known under a name.
+
+    Raises:
+        UsageProblem: nothing is; it names the nearest, and the command that lists them.
+    """
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    raise UsageProblem(
+        problem,
+        next_step=f"did you mean {close[0]}? `{listing}` shows them all"
+        if close
+        else f"`{listing}` shows what there is",
+    )
