@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +46,12 @@ def command(
 
     Example: grade portfolio --import portfolio.zip receipts
     """
+    _refuse_empty(
+        {
+            **{"DIR": directory, "--out": out, "--submissions": submissions},
+            **{"--key": key, "--import": source, "--course": course},
+        }
+    )
     if source is None:
         return _make(directory, out, submissions, key, course)
     for option, given in (("--out", out), ("--submissions", submissions), ("--course", course)):
@@ -55,6 +61,16 @@ def command(
                 next_step=f"leave {option} out",
             )
     return _restore(source, directory, key)
+
+
+def _refuse_empty(named: Mapping[str, str | None]) -> None:
+    # An empty --key must not pass for none: nothing would be signed, or nothing checked.
+    for name, value in named.items():
+        if value == "":
+            raise UsageProblem(
+                f"{name} is empty, as when a variable of the shell is not set",
+                next_step=f"give {name} a value, or leave it out",
+            )
 
 
 def _make(
@@ -68,12 +84,12 @@ def _make(
 
     asked = Asked(
         receipts=Path(directory),
-        out=Path(out or "."),
-        submissions=Path(submissions) if submissions else None,
+        out=Path("." if out is None else out),
+        submissions=None if submissions is None else Path(submissions),
         templates=courses.find(course).templates,
         created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         # Before anything is read, so that a wrong key costs no time.
-        sign=signing(Path(key)) if key else None,
+        sign=None if key is None else signing(Path(key)),
         cache=compiled_templates(),
     )
     gathered = gather(asked.receipts)
@@ -110,7 +126,7 @@ def _restore(source: str, directory: str, key: str | None) -> int:
     from grader.portfolio.verify import verify
 
     where = shown(source)
-    check = checking(Path(key), where) if key else None
+    check = None if key is None else checking(Path(key), where)
     found = verify(members(Path(source)), where, check)
     _say_checked(found, where)
     _say_restored(restore(found, Path(directory)), directory)
@@ -122,7 +138,8 @@ def _say_checked(found: Verified, where: str) -> None:
     if found.checked:
         click.echo(f"checked   {whole}, signed with this key")
     elif found.signed:
-        click.echo(f"checked   {whole}; signed, and the signature was not checked")
+        said = "it holds something that calls itself a signature, which was not checked"
+        click.echo(f"checked   {whole}; {said}")
         click.echo("  Next: to check who made it, add --key and their public key", err=True)
     else:
         click.echo(f"checked   {whole}; not signed, so nobody vouches for who made it")

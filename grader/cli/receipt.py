@@ -13,6 +13,7 @@ import click
 from grader.catalog import course as courses
 from grader.cli import options
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
+from grader.receipt.escape import visible_line
 
 if TYPE_CHECKING:
     from grader.records.instructor import InstructorView
@@ -47,6 +48,7 @@ def command(file: str, form: str, course: str | None, **asked: Any) -> int:
     from grader.receipt import instructor, read
     from grader.receipt.render import Form, render, to_json
 
+    _refuse_names(form, course, asked["out"], instructors=asked["record"] is not None)
     receipt = read.receipt(file)
     found = _course(course)
     text: Form = "html" if form == "pdf" else form  # type: ignore[assignment]
@@ -67,6 +69,23 @@ def command(file: str, form: str, course: str | None, **asked: Any) -> int:
         content = page.with_receipt(content, to_json(receipt).encode())
     _deliver(content, asked["out"], text=form != "pdf")
     return 0
+
+
+def _refuse_names(form: str, course: str | None, out: str | None, *, instructors: bool) -> None:
+    for name, value in (("--out", out), ("--course", course)):
+        if value == "":
+            raise UsageProblem(
+                f"{name} is empty, as when a variable of the shell is not set",
+                next_step=f"give {name} a value, or leave it out",
+            )
+    # By that name a portfolio and whoever hands files back know it, and never take it.
+    if instructors and out is not None and ".instructor." not in Path(out).name.casefold():
+        stem = Path(out).stem or "mine"
+        raise UsageProblem(
+            f"{visible_line(out)} could be taken for the learner's own, and the instructor's view "
+            "tells hidden inputs",
+            next_step=f"name it so: --out {visible_line(stem)}.instructor.{form}",
+        )
 
 
 def _course(given: str | None) -> courses.Course:
@@ -122,7 +141,7 @@ def _of_secret(receipt: Receipt) -> bytes:
 def _deliver(content: bytes, out: str | None, *, text: bool) -> None:
     if out is not None:
         _write(Path(out), content)
-        click.echo(f"wrote {out}", err=True)
+        click.echo(f"wrote {visible_line(out)}", err=True)
     elif text or not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -135,6 +154,7 @@ def _deliver(content: bytes, out: str | None, *, text: bool) -> None:
 
 def _write(place: Path, content: bytes) -> None:
     """Write a new file whole; one that holds just this already is left as it is."""
+    shown = visible_line(str(place))
     try:
         with contextlib.suppress(FileNotFoundError):
             if place.is_file() and place.read_bytes() == content:
@@ -150,10 +170,10 @@ def _write(place: Path, content: bytes) -> None:
             raise
     except FileExistsError:
         raise UsageProblem(
-            f"{place} exists already and is left as it is", next_step="name another file"
+            f"{shown} exists already and is left as it is", next_step="name another file"
         ) from None
     except OSError as error:
         raise EnvironmentProblem(
-            f"{place} cannot be written: {error.strerror}",
+            f"{shown} cannot be written: {error.strerror}",
             next_step="name a place in a folder that is there and can be written",
         ) from error

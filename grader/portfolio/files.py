@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def shown(path: str | Path) -> str:
@@ -17,19 +18,31 @@ def shown(path: str | Path) -> str:
     return text if text.isprintable() else repr(text)
 
 
+@contextmanager
+def opened(path: Path, *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Open an ordinary file to read it; a pipe or a device in its place is not waited for.
+
+    Raises: OSError, also for anything else; its `strerror` says which.
+    """
+    wanted = ["O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in wanted)
+    if not follow and path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, which is not followed")
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    handle = os.open(path, flags)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file")
+        yield file
+
+
 def read_capped(path: Path, most: int) -> bytes:
     """Return the content of an ordinary file of at most `most` bytes; a link is not followed.
 
     Raises: OSError, also for anything else; its `strerror` says which.
     """
-    wanted = ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")
-    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in wanted)
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, "it is a link, which is not followed")
-    handle = os.open(path, flags)
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file")
+    with opened(path, follow=False) as file:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")

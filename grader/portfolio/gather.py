@@ -20,8 +20,9 @@ from grader.errors import UsageProblem
 from grader.portfolio import paths
 from grader.portfolio.files import read_capped, shown
 from grader.portfolio.limits import MOST_FILE_BYTES, MOST_FILES, MOST_TOTAL_BYTES
+from grader.receipt import read
 from grader.records.receipt import Receipt
-from grader.trust import strict
+from grader.trust import page, strict
 from grader.trust.refused import Refused
 
 _MOST_DEPTH = 16
@@ -29,6 +30,7 @@ _MOST_DEPTH = 16
 _SILENT = re.compile(
     r"\.index\.json|\.lock.*|\.[0-9a-f]{16}\.tmp|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini", re.I
 )
+_INSTRUCTORS = "an instructor's record: it tells the seed, so no portfolio takes it"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -171,10 +173,10 @@ class _Search:
         """Read the receipts with their forms, and tell of every file that belongs to none."""
         rest = dict.fromkeys(sorted(self._files, key=self._order))
         for path in list(rest):
-            stem, ending = paths.split(path.name)
-            if ending == "json":
+            if paths.split(path.name)[1] == "json":
                 del rest[path]
-                self._take(path, stem)
+                self._take(path)
+        self._recover(rest)
         for found in self._found.values():
             for copy in found.copies:
                 self._take_forms(found, copy, rest)
@@ -184,21 +186,34 @@ class _Search:
     def _order(self, path: Path) -> tuple[bool, int, str]:
         return path.parent.name == paths.HISTORY, len(path.parts), str(path)
 
-    def _take(self, path: Path, stem: str) -> None:
+    def _take(self, path: Path) -> None:
         raw = self._content(path)
         if raw is None:
             return
         try:
-            receipt = read_receipt(raw)
+            self._add(path, raw, read_receipt(raw), {"json": path})
         except NotAReceipt as error:
-            return self._tell(path, str(error))
-        known = self._found.get(hashlib.sha256(raw).hexdigest())
-        if known is not None:
-            known.copies.append(path)
-            return
-        self._found[hashlib.sha256(raw).hexdigest()] = _Found(
-            receipt, {"json": raw}, [path], {"json": path}
-        )
+            self._tell(path, str(error))
+
+    def _recover(self, rest: Iterable[Path]) -> None:
+        """Take the receipts out of the pages whose own .json is not there, as pages hold them."""
+        whole = {copy for found in self._found.values() for copy in found.copies}
+        for path in rest:
+            stem, ending = paths.split(path.name)
+            if ending != "html" or path.with_name(f"{stem}.json") in whole:
+                continue
+            try:
+                shown_page = read_capped(path, MOST_FILE_BYTES)
+                if not read.is_instructors(shown_page):
+                    raw = page.split(shown_page).receipt
+                    self._add(path, raw, read_receipt(raw), {})
+            except (OSError, Refused, NotAReceipt):
+                continue  # it is told with the other forms whose receipt is not there
+
+    def _add(self, path: Path, raw: bytes, receipt: Receipt, sources: dict[str, Path]) -> None:
+        sha256 = hashlib.sha256(raw).hexdigest()
+        found = self._found.setdefault(sha256, _Found(receipt, {"json": raw}, [], sources))
+        found.copies.append(path)
 
     def _take_forms(self, found: _Found, copy: Path, rest: dict[Path, None]) -> None:
         stem, _ = paths.split(copy.name)
@@ -209,6 +224,9 @@ class _Search:
             del rest[path]
             raw = self._content(path)
             if raw is None:
+                continue
+            if read.is_instructors(raw):
+                self._tell(path, _INSTRUCTORS)
                 continue
             if found.forms.setdefault(ending, raw) is raw:
                 found.sources[ending] = path
@@ -246,7 +264,7 @@ class _Search:
 
 def _why_left_out(path: Path) -> str:
     if paths.is_instructors(path.name):
-        return "an instructor's record: it tells the seed, so no portfolio takes it"
+        return _INSTRUCTORS
     if paths.split(path.name)[1]:
         return "its receipt, the .json of the same name, is not there or was left out"
     return "no part of a receipt"

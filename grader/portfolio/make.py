@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +9,14 @@ from pathlib import Path
 
 from grader.errors import EnvironmentProblem, UsageProblem
 from grader.portfolio import page, paths, unpack
-from grader.portfolio.files import replace_all, shown, staged
-from grader.portfolio.gather import Attempt, Gathered, Told
+from grader.portfolio.earlier import carried
+from grader.portfolio.files import opened, replace_all, shown, staged
+from grader.portfolio.gather import Gathered, Told
 from grader.portfolio.manifest import NotAManifest, parse
 from grader.portfolio.pack import Sign, contents, zipped
 from grader.portfolio.refused import Refused
 from grader.portfolio.submissions import Place, submissions
+from grader.portfolio.verify import compare
 from grader.receipt.files import made
 
 NAME = "portfolio"
@@ -57,10 +58,9 @@ def make(asked: Asked, gathered: Gathered) -> Made:
         EnvironmentProblem: the place cannot be written; nothing has changed then.
     Effects: writes the zip, and beside it the page, whose links lead to the receipts on the disk.
     """
-    attempts = gathered.attempts
     zip_place, page_place = targets(asked.out)
     earlier = _earlier(zip_place, page_place)
-    _refuse_loss(zip_place, earlier, attempts)
+    attempts, replaced = carried(zip_place, earlier, gathered.attempts)
     found = submissions(attempts, _places(asked), _below(earlier, paths.SUBMISSIONS))
     inside = page.page(
         attempts, found.files, asked.templates, page.inside(found.files), cache=asked.cache
@@ -81,14 +81,14 @@ def make(asked: Asked, gathered: Gathered) -> Made:
         receipts=len(attempts),
         exercises=len({one.receipt.exercise for one in attempts}),
         submissions=len(found.files),
-        told=[*gathered.told, *found.told],
+        told=[*gathered.told, *replaced, *found.told],
         was_signed=paths.SIGNATURE in earlier,
     )
 
 
 def targets(out: Path) -> tuple[Path, Path]:
     """Return where zip and page go: `out` itself for a name in .zip, else into that folder."""
-    if out.name.lower().endswith(".zip") and not out.is_dir():
+    if out.name.lower().endswith(".zip") and not os.path.isdir(out):
         return out, out.with_suffix(".html")
     return out / f"{NAME}.zip", out / f"{NAME}.html"
 
@@ -98,7 +98,7 @@ def _places(asked: Asked) -> list[Place]:
     places = [Place(asked.receipts / paths.SUBMISSIONS, True), Place(beside, False)]
     if asked.submissions is None:
         return places
-    if not asked.submissions.is_dir():
+    if not os.path.isdir(asked.submissions):
         raise UsageProblem(
             f"{shown(asked.submissions)} is not a folder",
             next_step="name the folder with the graded files, or leave --submissions out",
@@ -117,7 +117,8 @@ def _earlier(zip_place: Path, page_place: Path) -> dict[str, bytes]:
         return {}
     try:
         files = unpack.members(zip_place)
-        parse(files.get(paths.MANIFEST, b""))
+        # What is carried over from it is signed anew, so it has to be what its list says.
+        compare(parse(files.get(paths.MANIFEST, b"")), files, shown(zip_place))
     except (Refused, UsageProblem, NotAManifest) as error:
         raise _in_the_way(zip_place) from error
     return files
@@ -125,30 +126,10 @@ def _earlier(zip_place: Path, page_place: Path) -> dict[str, bytes]:
 
 def _is_our_page(place: Path) -> bool:
     try:
-        with place.open("rb") as file:
-            return place.is_file() and page.MARK.encode() in file.read(_MOST_PAGE_START)
+        with opened(place) as file:
+            return page.MARK.encode() in file.read(_MOST_PAGE_START)
     except OSError:
         return False
-
-
-def _refuse_loss(
-    zip_place: Path, earlier: Mapping[str, bytes], attempts: Sequence[Attempt]
-) -> None:
-    """Raise where a receipt is in the earlier portfolio and would not be in this one."""
-    here = {one.sha256 for one in attempts}
-    old = _below(earlier, paths.RECEIPTS)
-    lost = sorted(
-        path
-        for path, raw in old.items()
-        if paths.split(path)[1] == "json" and hashlib.sha256(raw).hexdigest() not in here
-    )
-    if lost:
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        raise UsageProblem(
-            f"{shown(zip_place)} holds {shown(lost[0])}{more}, which is not among these receipts",
-            next_step="bring it back first: `grade portfolio --import` with that zip; "
-            "or name another file: --out FILE.zip",
-        )
 
 
 def _below(files: Mapping[str, bytes], folder: str) -> dict[str, bytes]:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from grader.errors import UsageProblem
-from grader.portfolio import paths
-from grader.portfolio.files import shown
+from grader.portfolio import framing, paths
+from grader.portfolio.files import opened, shown
 from grader.portfolio.limits import MOST_FILE_BYTES, MOST_FILES, MOST_TOTAL_BYTES, is_bomb
 from grader.portfolio.refused import Refused
 
 _MOST_LIST_BYTES = 8 << 20
+_OTHERWISE = "it was made by something else, or changed"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Everything that zipfile is known to raise on bytes that are no sound zip.
 _DAMAGE = (
@@ -36,9 +37,7 @@ def members(path: Path) -> dict[str, bytes]:
         Refused: it is no zip of a portfolio's form; nothing is said about its content yet.
     """
     try:
-        with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageProblem(f"{shown(path)} is no ordinary file", next_step=_STEP)
+        with opened(path) as file:
             return _read(file, shown(path))
     except IsADirectoryError as error:
         raise UsageProblem(
@@ -48,7 +47,8 @@ def members(path: Path) -> dict[str, bytes]:
         raise UsageProblem(f"there is no file {shown(path)}", next_step=_STEP) from error
     except OSError as error:
         raise UsageProblem(
-            f"{shown(path)} cannot be read: {error.strerror}", next_step="check its permissions"
+            f"{shown(path)} cannot be read: {error.strerror}",
+            next_step="check its permissions" if isinstance(error, PermissionError) else _STEP,
         ) from error
 
 
@@ -63,7 +63,9 @@ def _read(file: BinaryIO, where: str) -> dict[str, bytes]:
             for info in infos:
                 _refuse(info, where)
             _refuse_together(infos, list_at, where)
-            return {info.filename: _content(archive, info, where) for info in infos}
+            if not framing.is_framed(file, infos, list_at):
+                raise _refused(where, "is not packed as `grade portfolio` packs: " + _OTHERWISE)
+            return {info.filename: _content(file, info, where) for info in infos}
     except _DAMAGE as error:
         raise _refused(where, f"is damaged: {error}") from error
 
@@ -125,11 +127,10 @@ def _refuse_together(infos: list[zipfile.ZipInfo], list_at: int, where: str) -> 
             raise _refused(where, f"holds {shown(info.filename)} in the same bytes as another file")
 
 
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:
-    with archive.open(info) as member:
-        raw = member.read(info.file_size + 1)
-    if len(raw) != info.file_size:
-        raise _refused(where, f"holds {shown(info.filename)} of another size than it says")
+def _content(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
+    raw = framing.content(file, info)
+    if raw is None:
+        raise _refused(where, f"is damaged: {shown(info.filename)} is not what its list says")
     return raw
 
 

@@ -51,7 +51,7 @@ def verify(files: Mapping[str, bytes], where: str, check: Check | None = None) -
         found = parse(raw)
     except NotAManifest as error:
         raise _refused(where, f"has a {paths.MANIFEST} that cannot be used: {error}") from error
-    _compare(found, files, where)
+    compare(found, files, where)
     attempts = _attempts(files, where)
     return Verified(
         found,
@@ -62,8 +62,11 @@ def verify(files: Mapping[str, bytes], where: str, check: Check | None = None) -
     )
 
 
-def _compare(found: Manifest, files: Mapping[str, bytes], where: str) -> None:
-    """Raise unless the manifest lists each file once, and each is what it says."""
+def compare(found: Manifest, files: Mapping[str, bytes], where: str) -> None:
+    """Do nothing where the manifest lists each file once, and each is what it says.
+
+    Raises: Refused, naming the file.
+    """
     names = [one.path for one in found.files]
     if names != sorted(set(names)):
         raise _refused(where, f"has a {paths.MANIFEST} that lists a file twice or out of order")

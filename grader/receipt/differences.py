@@ -1,11 +1,16 @@
 """Says how two receipts of one submission differ: what was graded with, and what came of it.
 
-It looks at what the evidence digest holds; dates, timings and printed output are no difference.
+It looks at all that has to come out the same; who handed it in, dates, timings, printed output and
+the last digits of stored numbers are no difference.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from grader.receipt.digest import evidence_digest
 from grader.receipt.view import number
@@ -13,6 +18,31 @@ from grader.records.finding import Finding, Item, Verdict
 from grader.records.receipt import CompiledRow, Environment, Receipt
 
 _NOTHING = "nothing"
+# What `results` tells of in words of its own, by its place; `*` is the name of an entry.
+_STANDS = ("status", "points", "max_points", "mistake")
+_TOLD = (
+    *((one,) for one in ("verdict", "points", "max_points")),
+    ("outcome", "kind"),
+    *(("checks", "*", one) for one in _STANDS),
+    *(("checks", "*", "items", "*", one) for one in _STANDS),
+    *(
+        ("compiled_bytes", "rows", "*", "compiled", "*", one)
+        for one in ("op", "operand", "group_size", "trip_count")
+    ),
+)
+# What another machine or another moment makes otherwise, or what no grade knows.
+_OUTSIDE = ("created_at", "wall_s", "learner", "environment", "output", "notes", "evidence_digest")
+_NAMES = ("id", "program", "line", "device", "case", "op", "kind")
+# A number that a program stores, or one that a message says, differs in its last bits.
+_CLOSE = 1e-4
+_CLOSE_IN = frozenset({"stored_values", "evidence"})
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+NOT_CONFIRMED = (
+    "not confirmed: who handed it in, dates, timings, program output, notes, environment, and the "
+    "last digits of stored values"
+)
+
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -84,6 +114,66 @@ def results(was: Receipt, now: Receipt) -> list[Difference]:
     for name in {**before, **after}:
         pairs += _program(name, before.get(name), after.get(name))
     return _of(pairs)
+
+
+def beyond(was: Receipt, now: Receipt) -> list[Difference]:
+    """Return where a receipt says something else than the one made now, of what stands elsewhere.
+
+    So of titles, messages, hints, evidence, answers and their marks, models, bytes, stored values
+    and the source. Where another version of grade made it, what it does not say is no difference.
+    """
+    old, new = (dict(_flat(_facts(receipt))) for receipt in (was, now))
+    same_grader = was.environment.grader == now.environment.grader
+    paths = {**old, **new} if same_grader else old
+    return [
+        Difference(", ".join(path), _written(old, path), _written(new, path))
+        for path in paths
+        if not _is_told(path)
+        and not _alike(old.get(path), new.get(path), exact=not _CLOSE_IN.intersection(path[1:4]))
+    ]
+
+
+def _is_told(path: Path) -> bool:
+    return any(
+        len(path) == len(told) and all(b in ("*", a) for a, b in zip(path, told, strict=True))
+        for told in _TOLD
+    )
+
+
+def _facts(receipt: Receipt) -> dict[str, Any]:
+    facts = receipt.model_dump(mode="json", exclude=set(_OUTSIDE))
+    facts["submission"].pop("name")
+    facts["observed_cpu_us"] = {"label": receipt.observed_cpu_us.label}
+    return facts
+
+
+def _flat(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield path and value of every leaf; an entry of a list is called by what it is about."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _flat(one, (*path, key))
+    elif isinstance(value, list) and value:
+        taken: set[str] = set()
+        for number, one in enumerate(value):
+            known = one if isinstance(one, dict) else {}
+            name = next((str(known[key]) for key in _NAMES if key in known), str(number + 1))
+            name = f"{name} (entry {number + 1})" if name in taken else name
+            taken.add(name)
+            yield from _flat(one, (*path, name))
+    else:
+        yield path, value
+
+
+def _alike(was: Any, now: Any, *, exact: bool) -> bool:
+    if not exact and type(was) is float and type(now) is float:
+        return was == now or math.isclose(was, now, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    if isinstance(was, str) and isinstance(now, str):
+        return _ADDRESS.sub("0x", was) == _ADDRESS.sub("0x", now)
+    return type(was) is type(now) and bool(was == now)
+
+
+def _written(facts: dict[Path, Any], path: Path) -> str:
+    return "" if path not in facts else str(facts[path])
 
 
 def _points(receipt: Receipt) -> str:

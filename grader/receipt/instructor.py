@@ -6,6 +6,7 @@ The additions reach a template under a name of their own, which no learner's for
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from grader.errors import ContentProblem
 from grader.receipt import escape, indented
+from grader.receipt.read import MARK
 from grader.receipt.render import Form, fill
 from grader.records.base import Record
 from grader.records.instructor import (
@@ -31,6 +33,7 @@ Rows = list[list[str]]
 _IN_A_CELL = 8
 _IN_A_LINE = 8
 _WHOLE = 1e15
+_DOCTYPE = re.compile(r"(?i)\s*<!doctype[^>]*>\n?")
 _UNKNOWN = "unknown"
 
 
@@ -49,7 +52,19 @@ def render(receipt: Receipt, added: InstructorView, form: Form, templates: Seque
             where=", ".join(str(folder) for folder in templates),
             next_step="add this line to it: {% block instructor %}{% endblock %}",
         )
-    return shown
+    return _marked(shown, form)
+
+
+def _marked(shown: str, form: Form) -> str:
+    """Return the text with a first line by which no reader and no program takes it for a learner's.
+
+    Nothing but a doctype may stand before it; without one first, a page looks otherwise.
+    """
+    if form == "txt":
+        return f"{MARK}\n{shown}"
+    doctype = _DOCTYPE.match(shown)
+    at = doctype.end() if doctype else 0
+    return f"{shown[:at]}<!-- {MARK} -->\n{shown[at:]}"
 
 
 def to_json(record: Record) -> str:
@@ -151,6 +166,8 @@ def _share(held: Held, expected: Values | None) -> str:
     piece = _array(held.data)
     if whole is None or piece is None:
         return _UNKNOWN
+    if len(held.index) != whole.ndim:
+        return "another shape"
     part = whole[tuple(slice(start, stop) for start, stop in held.index)]
     if part.shape != piece.shape:
         return "another shape"
@@ -164,9 +181,9 @@ def _array(data: Values) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | 
     """Return the whole array, None where it was cut or holds what is no real number."""
     try:
         flat = np.array([float(x) for x in data.values], dtype=np.float64)
-    except ValueError:
+        return flat.reshape(data.shape) if flat.size == math.prod(data.shape) else None
+    except ValueError:  # also more dimensions than this NumPy knows
         return None
-    return flat.reshape(data.shape) if flat.size == math.prod(data.shape) else None
 
 
 def _written(answers: Sequence[WrittenAnswer]) -> Rows:

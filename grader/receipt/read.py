@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from html.parser import HTMLParser
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,10 +26,15 @@ Model = TypeVar("Model", bound=Record)
 MOST_BYTES = 16 * 1024 * 1024
 SCHEMA = 1
 SCRIPT_ID = "grade-receipt"
+# The first line of what is shown to an instructor alone; a page has it right behind its doctype.
+MARK = "FOR THE INSTRUCTOR ALONE: this tells hidden inputs and expected values"
+_MARKED = re.compile(rb"(?i:<!doctype[^>]*>\s*)?(?:<!-- )?" + re.escape(MARK.encode()))
 _REASONS = {
     "extra_forbidden": f"is a field that schema {SCHEMA} does not have",
     "missing": "is missing",
 }
+# As many as NumPy knows, and more values than any machine holds.
+_MOST_DIMENSIONS, _MOST_SIZE = 64, 1 << 48
 _AGAIN = "copy it again from where it was made, or take the receipt that was handed out"
 
 
@@ -44,7 +51,57 @@ def receipt(path: str) -> Receipt:
 
 def instructor_record(path: str) -> InstructorRecord:
     """Return the instructor's record in a file. Raises: UsageProblem, as `receipt` does."""
-    return _parsed(_content(path, "record"), path, InstructorRecord, "instructor's record")
+    what = "instructor's record"
+    found = _parsed(_content(path, "record"), path, InstructorRecord, what)
+    reason = _misshapen(found)
+    if reason:
+        raise UsageProblem(f"{visible_line(path)} is no {what}: {reason}", next_step=_AGAIN)
+    return found
+
+
+def _misshapen(record: InstructorRecord) -> str:
+    """Return what no array can be, of those in a record; empty where each can be one."""
+    answers, pieces = record.written, [held for one in record.observed for held in one.held]
+    arrays = [held.data for held in pieces]
+    arrays += [held.data for one in answers for held in one.held]
+    arrays += [data for one in answers for data in (one.expected, one.found) if data is not None]
+    for data in arrays:
+        if len(data.shape) > _MOST_DIMENSIONS or not all(0 <= n <= _MOST_SIZE for n in data.shape):
+            return "an array in it has a shape that none can have"
+        if len(data.values) > prod(data.shape):
+            return "an array in it has more values than its shape"
+    for held in pieces:
+        if len(held.index) != len(held.data.shape):
+            return "a device's piece in it has another number of dimensions than its place"
+        if not all(len(pair) == 2 and 0 <= pair[0] <= pair[1] <= _MOST_SIZE for pair in held.index):
+            return "a device's piece in it lies where none can"
+    return ""
+
+
+def unfit(value: object) -> str:
+    """Return why no receipt holds this JSON value, empty where one may.
+
+    A free field takes any number and any text, and neither can be written again as JSON.
+    """
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "a text in it holds half a character (a lone surrogate)"
+    except (ValueError, RecursionError):
+        return "a number in it is too large"
+    return ""
+
+
+def is_instructors(raw: bytes) -> bool:
+    """Return whether a file of any form says that it is for the instructor alone."""
+    start = raw.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"{"):
+        try:
+            value = json.loads(start)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(value, dict) and not {"instructor", "seed"}.isdisjoint(value)
+    return _MARKED.match(start) is not None
 
 
 def _content(path: str, what: str) -> bytes:
@@ -131,6 +188,8 @@ def _parsed(raw: bytes, path: str, model: type[Model], what: str) -> Model:
         told = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageProblem(f"{shown} is not JSON: {visible_line(told)}", next_step=_AGAIN) from None
     _refuse_others(fields, shown, model, what)
+    if reason := unfit(fields):
+        raise UsageProblem(f"{shown} is no {what}: {reason}", next_step=_AGAIN)
     try:
         return model.model_validate_json(raw.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from grader.catalog import course, load
+from grader.receipt.read import is_instructors
 from grader.receipt.render import Form, render, to_json
 from grader.records.instructor import InstructorRecord
 from grader.records.receipt import Receipt
@@ -130,6 +131,37 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
     ran = run("receipt", mine, "--out", "no/such/folder.txt", cwd=tmp_path)
     assert ran.code == 4
     assert "cannot be written: No such file or directory" in ran.said
+
+
+def test_no_name_of_a_file_acts_on_the_terminal(tmp_path: Path) -> None:
+    mine = put(tmp_path, graded())
+    for said in ("wrote ", "wrote "):
+        ran = run("receipt", mine, "--out", "n\n\x1b[2J.txt", cwd=tmp_path)
+        assert (ran.code, ran.stderr) == (0, f"{said}n\u240a\u241b[2J.txt\n")
+    (tmp_path / "n\n\x1b[2J.txt").write_text("mine")
+    ran = run("receipt", mine, "--out", "n\n\x1b[2J.txt", cwd=tmp_path)
+    assert (ran.code, "\x1b" in ran.stderr) == (2, False)
+
+
+@pytest.mark.parametrize("option", ["--out", "--course"])
+def test_an_empty_value_never_passes_for_none(tmp_path: Path, option: str) -> None:
+    ran = run("receipt", put(tmp_path, graded()), option, "", cwd=tmp_path)
+    assert (ran.code, ran.stdout, ran.stderr) == (
+        2,
+        "",
+        f"grade: {option} is empty, as when a variable of the shell is not set\n"
+        f"  Next: give {option} a value, or leave it out\n",
+    )
+
+
+@pytest.mark.parametrize("form", [*FORMS, "pdf"])
+def test_what_cannot_be_written_again_is_no_receipt(tmp_path: Path, form: str) -> None:
+    fields = json.loads(to_json(graded()))
+    fields["checks"][0]["evidence"] = [{"zz": "@"}]
+    (tmp_path / "mine.json").write_text(json.dumps(fields).replace('"@"', "1e999"))
+    ran = run("receipt", "mine.json", "--to", form, cwd=tmp_path)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "mine.json is no receipt: a number in it is too large Next: " in ran.said
 
 
 def test_what_is_no_receipt_ends_as_a_wrong_command_line(tmp_path: Path) -> None:
@@ -256,6 +288,24 @@ def test_a_rubric_that_changed_hides_what_followed_from_it(tmp_path: Path) -> No
     assert ran.code == 2
     assert "cannot be made again: the rubric has changed since" in ran.said
     assert "--course DIR" in ran.said
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_instructors_view_is_not_written_under_a_learners_name(
+    tmp_path: Path, form: Form
+) -> None:
+    receipt = graded()
+    args = ("receipt", put(tmp_path, receipt, record(receipt)), "--instructor", "--to", form)
+    ran = run(*args, "--out", f"good.{form}", cwd=tmp_path)
+    assert (ran.code, ran.stdout, ran.stderr) == (
+        2,
+        "",
+        f"grade: good.{form} could be taken for the learner's own, and the instructor's view tells "
+        f"hidden inputs\n  Next: name it so: --out good.instructor.{form}\n",
+    )
+    assert not (tmp_path / f"good.{form}").exists()
+    assert run(*args, "--out", f"good.instructor.{form}", cwd=tmp_path).code == 0
+    assert is_instructors((tmp_path / f"good.instructor.{form}").read_bytes())
 
 
 # --------------------------------------------------------------------------------------------- PDF

@@ -11,7 +11,10 @@ import pytest
 from grader.errors import UsageProblem
 from grader.portfolio.gather import gather
 from grader.portfolio.submissions import Place, submissions
+from grader.receipt import render
+from grader.receipt.read import MARK
 from grader.records.receipt import SourceLine
+from grader.trust import page
 from tests.portfolio.factory import (
     SOURCE,
     attempts,
@@ -94,6 +97,14 @@ BROKEN = {
     "points": (edited(passed(), points=200), "its points are 200 of 100"),
     "negative": (edited(passed(), points=-1), "its points are -1 of 100"),
     "undated": (edited(passed(), created_at="yesterday"), "it has no date"),
+    "infinite": (
+        edited(passed(), checks=[{"evidence": [{"x": "@"}]}]).replace(b'"@"', b"1e999"),
+        "it is no receipt: this is not strict JSON: 1e999 is larger than a number can be",
+    ),
+    "half": (
+        edited(passed(), exercise_title="\ud800"),
+        "it is no receipt: this is not strict JSON: half of a surrogate pair is no character",
+    ),
     "zoneless": (edited(passed(), created_at="2026-01-01T00:00:00"), "its date has no time zone"),
     "digest": (
         edited(passed(), submission={**submission().model_dump(), "sha256": "../x"}),
@@ -199,3 +210,51 @@ def test_a_receipt_cannot_name_a_file_elsewhere_as_its_sibling(tmp_path: Path) -
     assert [(one.who, one.why) for one in found.told] == [
         ("../secret", "no name of a file that can be kept")
     ]
+
+
+def test_a_receipt_comes_back_out_of_its_page(tmp_path: Path) -> None:
+    raw = render.to_json(passed()).encode()
+    shown = page.with_receipt(b"<!doctype html><html><body>x</body></html>", raw)
+    path = put(tmp_path, "distributed-03/mine", passed(), html=shown, md=b"# mine")
+    path.unlink()
+    found = gather(tmp_path)
+    assert not found.told
+    (one,) = found.attempts
+    assert (one.place, one.forms) == (
+        "distributed-03/mine",
+        {"json": raw, "html": shown, "md": b"# mine"},
+    )
+    assert "json" not in one.sources
+    put(tmp_path, "elsewhere/mine", passed())
+    assert len(attempts(tmp_path)) == 1
+
+
+def test_a_page_without_a_sound_receipt_stays_out(tmp_path: Path) -> None:
+    body = b"<!doctype html><html><body>x</body></html>"
+    (tmp_path / "a.html").write_bytes(page.with_receipt(body, b'{"exercise": 1}'))
+    (tmp_path / "b.html").write_bytes(body)
+    why = "its receipt, the .json of the same name, is not there or was left out"
+    assert told(tmp_path) == {"a.html": why, "b.html": why}
+
+
+def test_an_instructors_form_is_known_by_what_it_says(tmp_path: Path) -> None:
+    mark = MARK.encode()
+    raw = render.to_json(passed()).encode()
+    shown = page.with_receipt(b"<!doctype html>\n<!-- " + mark + b" --><body></body>", raw)
+    put(
+        tmp_path,
+        "a/good",
+        passed(),
+        txt=mark + b"\nseed",
+        md=b"<!-- " + mark + b" -->\n",
+        html=shown,
+        dsse_json=b'{"receipt": {}, "instructor": {"seed": "00"}}',
+    )
+    (tmp_path / "alone.html").write_bytes(shown)
+    left = told(tmp_path)
+    assert left.pop("alone.html").startswith("its receipt, the .json")
+    assert set(left) == {f"a/good.{ending}" for ending in ("txt", "md", "html", "dsse.json")}
+    assert set(left.values()) == {
+        "an instructor's record: it tells the seed, so no portfolio takes it"
+    }
+    assert [set(one.forms) for one in attempts(tmp_path)] == [{"json"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from grader.portfolio.make import Asked, Made, make, targets
 from grader.portfolio.pack import zipped
 from grader.portfolio.unpack import members
 from grader.portfolio.verify import verify
+from grader.receipt.read import MARK
 from tests.portfolio.factory import (
     MADE_AT,
     SOURCE,
@@ -180,3 +182,83 @@ def test_a_forged_receipt_in_the_zip_does_not_pass_for_an_earlier_one(tmp_path: 
     (tmp_path / "portfolio.zip").write_bytes(zipped(forged))
     with pytest.raises(UsageProblem, match=r"more\.json, which is not among these receipts"):
         made(folder, tmp_path)
+
+
+def _signed(folder: Path) -> Path:
+    """Put a signature and a signed page beside a receipt; returns the receipt."""
+    one = passed(created_at="2026-06-01T00:00:00Z")
+    page = b'<!doctype html><script id="grade-envelope">{}</script>'
+    return put(folder, "distributed-03/good", one, html=page, dsse_json=b'{"good": 1}')
+
+
+def test_forms_that_the_earlier_portfolio_alone_has_are_carried_over(tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    _signed(folder)
+    before = members(made(folder, tmp_path).zip)
+    for ending in ("dsse.json", "html"):
+        (folder / "distributed-03" / f"good.{ending}").unlink()
+    assert made(folder, tmp_path).zip.is_file()
+    after = members(tmp_path / "portfolio.zip")
+    kept = {path: raw for path, raw in before.items() if path.startswith("receipts/")}
+    assert {path: raw for path, raw in after.items() if path.startswith("receipts/")} == kept
+
+
+@pytest.mark.parametrize("ending", ["dsse.json", "html"])
+def test_a_signed_form_is_not_replaced_by_another(ending: str, tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    _signed(folder)
+    before = made(folder, tmp_path).zip.read_bytes()
+    (folder / "distributed-03" / f"good.{ending}").write_bytes(b"other")
+    with pytest.raises(UsageProblem) as caught:
+        made(folder, tmp_path)
+    assert caught.value.sentence() == (
+        f"{tmp_path}/portfolio.zip holds distributed-03/good.{ending} with a signature, "
+        "and the one in the folder is another\n"
+        "  Next: move the folder's away to keep the earlier one; "
+        "or name another file: --out FILE.zip"
+    )
+    assert (tmp_path / "portfolio.zip").read_bytes() == before
+
+
+def test_a_form_without_a_signature_is_replaced_and_told(tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    made(folder, tmp_path)
+    (folder / "distributed-03" / "my_solution.md").write_bytes(b"# other")
+    told = {one.who: one.why for one in made(folder, tmp_path).told}
+    assert told["distributed-03/my_solution.md"] == (
+        "the earlier portfolio had another text of it, which this one replaces"
+    )
+
+
+def test_an_instructors_form_is_not_carried_over(tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    mark = f"{MARK}\nseed".encode()
+    with_seed = {**files(folder), "receipts/distributed-03/my_solution.txt": mark}
+    (tmp_path / "portfolio.zip").write_bytes(zipped(listed(with_seed)))
+    assert mark not in members(made(folder, tmp_path).zip).values()
+
+
+def test_what_was_changed_in_an_earlier_portfolio_is_not_carried_over(tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    found = members(made(folder, tmp_path).zip)
+    forged = {**found, "receipts/distributed-03/my_solution.md": b"forged"}
+    (tmp_path / "portfolio.zip").write_bytes(zipped(forged))
+    with pytest.raises(UsageProblem, match="is there already and is no portfolio"):
+        made(folder, tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["portfolio.zip", "portfolio.html"])
+def test_a_pipe_in_its_place_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UsageProblem, match="is there already and is no portfolio"):
+        made(folder, tmp_path)
+
+
+def test_a_name_too_long_for_the_disk_is_told(tmp_path: Path) -> None:
+    folder = receipts(tmp_path)
+    with pytest.raises(EnvironmentProblem, match="The portfolio could not be written: "):
+        made(folder, tmp_path / f"{'x' * 300}.zip")
+    with pytest.raises(UsageProblem, match="is not a folder"):
+        made(folder, tmp_path, submissions=tmp_path / ("x" * 300))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import stat
 import struct
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,6 +170,103 @@ FORMS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a smaller size": (_said_smaller, "is damaged: "),
     "the same bytes": (_same_bytes, "in the same bytes as another file"),
 }
+
+
+def _listed_twice(raw: bytes) -> bytes:
+    """Return the zip with two lists: a forged one, and the true one for readers of ZIP64.
+
+    The end record and locator of ZIP64 lie in what the forged list calls its last comment.
+    """
+    true = raw.index(b"PK\x01\x02")
+    count, size = struct.unpack("<H", raw[-12:-10])[0], len(raw) - 22 - true
+    page = made(("index.html", b"forged"))
+    own = page.index(b"PK\x01\x02")
+    forged = bytearray(page[own:-22])
+    forged[32:34] = struct.pack("<H", size + 76)
+    forged[42:46] = struct.pack("<L", true)
+    at = true + own
+    end = at + len(forged) + size
+    hidden = struct.pack(
+        "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, end - size
+    ) + struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
+    last = struct.pack(
+        "<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(forged) + size + len(hidden), at, 0
+    )
+    return raw[:true] + page[:own] + bytes(forged) + raw[true:-22] + hidden + last
+
+
+def test_two_lists_in_one_zip_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, _listed_twice(zipped(PLAIN)))
+    with zipfile.ZipFile(path) as archive:  # the true list, as Python reads it
+        assert archive.namelist() == sorted(PLAIN)
+    assert path.read_bytes().count(b"PK\x05\x06") == 1
+    assert refusal(path) == OTHERWISE
+
+
+OTHERWISE = (
+    "p.zip is not packed as `grade portfolio` packs: it was made by something else, or changed"
+)
+
+
+def _between(raw: bytes) -> bytes:
+    """Return the zip with bytes between its last member and its list."""
+    at = raw.index(b"PK\x01\x02")
+    return raw[:at] + b"more" + raw[at:-6] + struct.pack("<LH", at + 4, 0)
+
+
+def _with(**more: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in PLAIN.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = 0o100644 << 16
+            for attribute, value in more.items():
+                setattr(info, attribute, value)
+            archive.writestr(info, raw)
+    return out.getvalue()
+
+
+PACKED_OTHERWISE: dict[str, Callable[[], bytes]] = {
+    "an entry's comment": lambda: _with(comment=b"x"),
+    "an extra field": lambda: _with(extra=b"\xfe\xca\x02\x00ab"),
+    "between": lambda: _between(zipped(PLAIN)),
+    "order": lambda: made(*sorted(PLAIN.items(), reverse=True)),
+    "mode": lambda: made(*sorted(PLAIN.items()), mode=0o100755),
+    "another name in front": lambda: zipped(PLAIN).replace(b"index", b"other", 1),
+}
+
+
+@pytest.mark.parametrize("name", PACKED_OTHERWISE)
+def test_what_is_packed_otherwise_is_refused(name: str, tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, PACKED_OTHERWISE[name]())) == OTHERWISE
+
+
+def test_bytes_hidden_behind_what_is_packed_are_refused(tmp_path: Path) -> None:
+    packed = zlib.compress(b"page", wbits=-15) + b"hidden"
+    name = b"index.html"
+    facts = struct.pack("<4H3L2H", 0, 8, 0, 0x21, zlib.crc32(b"page"), len(packed), 4, len(name), 0)
+    local = b"PK\x03\x04\x14\x00" + facts + name + packed
+    mode = struct.pack("<3H2L", 0, 0, 0, 0o100644 << 16, 0)
+    listed = b"PK\x01\x02\x14\x03\x14\x00" + facts + mode + name
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(listed), len(local), 0)
+    said = refusal(written(tmp_path, local + listed + end))
+    assert said == "p.zip is damaged: index.html is not what its list says"
+
+
+def test_names_beyond_ascii_and_stored_members_are_its_own_too(tmp_path: Path) -> None:
+    found = {**PLAIN, "receipts/a-01/é.json": b"{}", "receipts/a-01/z.md": b"\0" * (5 << 20)}
+    assert members(written(tmp_path, zipped(found))) == found
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.zip")
+    with pytest.raises(UsageProblem) as caught:
+        members(tmp_path / "p.zip")
+    assert caught.value.sentence() == (
+        f"{tmp_path}/p.zip cannot be read: it is no ordinary file\n"
+        "  Next: name a zip that `grade portfolio` wrote"
+    )
 
 
 @pytest.mark.parametrize("name", FORMS)

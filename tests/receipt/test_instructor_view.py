@@ -12,9 +12,17 @@ import pytest
 from grader.catalog import course, load
 from grader.errors import ContentProblem
 from grader.receipt import hidden, instructor
+from grader.receipt.read import MARK, is_instructors
 from grader.receipt.render import Form, render
 from grader.records.evidence import Claim, Shard
-from grader.records.instructor import InstructorReceipt, InstructorRecord, InstructorView
+from grader.records.instructor import (
+    Held,
+    HiddenResult,
+    InstructorReceipt,
+    InstructorRecord,
+    InstructorView,
+    Values,
+)
 from grader.records.observation import Observation, Replay
 from grader.records.truth import Expected, Truth
 from tests.command import EXERCISE, ROOT
@@ -209,4 +217,27 @@ def test_a_course_template_without_the_block_is_told(tmp_path: Path, form: Form)
 def test_the_courses_own_instructor_template_comes_first(tmp_path: Path) -> None:
     (tmp_path / "instructor.txt.j2").write_text("ours: {{ instructor.seed }}")
     shown = instructor.render(factory.passed(), view(), "txt", [tmp_path, *TEMPLATES])
-    assert shown == f"ours: {SEED.hex()}"
+    assert shown == f"{MARK}\nours: {SEED.hex()}"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_instructors_form_says_so_whatever_its_file_is_called(form: Form) -> None:
+    shown = instructor.render(factory.passed(), view(), form, TEMPLATES)
+    assert is_instructors(shown.encode())
+    assert is_instructors(b"\xef\xbb\xbf" + shown.encode())
+    assert not is_instructors(render(factory.passed(), form, TEMPLATES).encode())
+    if form == "html":  # nothing comes before a doctype, or browsers draw it as in 1998
+        assert shown.lstrip().lower().startswith("<!doctype html>\n<!-- ")
+
+
+def test_a_result_of_another_rank_than_expected_is_another_shape() -> None:
+    added = view()
+    program = added.cases[0].programs[0]
+    data = Values(shape=[1, 2], dtype="float32", values=[1.0, 2.0])
+    piece = Held(device=0, index=[[0, 1], [0, 2]], data=data)
+    seen = HiddenResult(case=added.cases[0].case, program=program.program, held=[piece])
+    case = added.cases[0].model_copy(
+        update={"programs": [program.model_copy(update={"seen": seen})]}
+    )
+    other = added.model_copy(update={"cases": [case]})
+    assert "another shape" in instructor.render(factory.passed(), other, "txt", TEMPLATES)

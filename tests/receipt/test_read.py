@@ -69,6 +69,9 @@ def test_a_page_gives_the_receipt_that_is_embedded_in_it(tmp_path: Path) -> None
         (json.dumps({**FIELDS, "bonus": 3}), "bonus is a field that schema 1 does not have"),
         (json.dumps({**FIELDS, "points": "100"}), "points - Input should be a valid integer"),
         (json.dumps({**FIELDS, "wall_s": 10**400}), "is no receipt of schema 1: wall_s"),
+        (TEXT.replace('"wall_s": ', '"wall_s": 1e999, "x": ', 1), "a number in it is too large"),
+        (json.dumps({**FIELDS, "exercise_title": "\ud800"}), "half a character (a lone surrogate)"),
+        (json.dumps({**FIELDS, "\udfff": 1}), "half a character (a lone surrogate)"),
         (json.dumps({**FIELDS, "schema_version": 2}), "is of schema 2, and this grade reads"),
         (json.dumps({**FIELDS, "schema_version": True}), "is of schema True"),
         ('{"payloadType": "x", "payload": "", "signatures": []}', "is a signature"),
@@ -107,3 +110,53 @@ def test_a_pipe_does_not_block(tmp_path: Path) -> None:
 def test_a_receipt_is_no_instructors_record(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="is a receipt, and an instructor's record is wanted"):
         read.instructor_record(str(put(tmp_path, TEXT)))
+
+
+def _held(index: list[list[int]], shape: list[int], values: list[float]) -> str:
+    """Return an instructor's record in which one device holds this."""
+    data = {"shape": shape, "dtype": "float32", "values": values}
+    held = [{"device": 0, "index": index, "data": data}]
+    fields = {
+        "exercise": RECEIPT.exercise,
+        "submission": FIELDS["submission"],
+        "rubric_sha256": "0" * 64,
+        "seed": "00",
+        "seed_source": "course secret",
+        "evidence_digest": "0" * 64,
+        "created_at": RECEIPT.created_at,
+        "observed": [{"case": "hidden_0", "program": "gather", "held": held}],
+    }
+    return json.dumps(fields)
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "values", "message"),
+    [
+        ([[0, 1]] * 40, [1, 2], [1.0], "another number of dimensions than its place"),
+        ([], [2], [1.0], "another number of dimensions than its place"),
+        ([[0, 2, 1]], [2], [1.0], "lies where none can"),
+        ([[0]], [2], [1.0], "lies where none can"),
+        ([[-4, 2]], [2], [1.0], "lies where none can"),
+        ([[2, 1]], [2], [1.0], "lies where none can"),
+        ([[0, 2**70]], [2], [1.0], "lies where none can"),
+        ([[0, 2], [0, 4]], [-2, -4], [1.0], "has a shape that none can have"),
+        ([[0, 1]] * 70, [1] * 70, [1.0], "has a shape that none can have"),
+        ([[0, 2]], [2**70], [1.0], "has a shape that none can have"),
+        ([[0, 1]], [1], [1.0, 2.0], "has more values than its shape"),
+    ],
+)
+def test_a_record_of_no_array_is_refused(
+    tmp_path: Path, index: list[list[int]], shape: list[int], values: list[float], message: str
+) -> None:
+    path = put(tmp_path, _held(index, shape, values), "mine.instructor.json")
+    with pytest.raises(UsageProblem) as caught:
+        read.instructor_record(str(path))
+    assert message in caught.value.what
+    assert " is no instructor's record: " in caught.value.what
+
+
+def test_a_record_of_an_array_is_read(tmp_path: Path) -> None:
+    for index, shape in (([[0, 2]], [2]), ([], []), ([[0, 0]], [0])):
+        values = [1.0] if shape != [0] else []
+        path = put(tmp_path, _held(index, shape, values), "mine.instructor.json")
+        assert read.instructor_record(str(path)).observed[0].held[0].index == index
