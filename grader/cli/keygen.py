@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from grader.errors import UsageProblem
 from grader.receipt.escape import visible_line
 
 
@@ -23,7 +24,9 @@ def command(out: str | None) -> None:
     """
     from grader.trust import keys
 
-    place = Path(out) if out else keys.default()
+    if out is not None and not out.strip():
+        raise UsageProblem("--out is empty", next_step="name a file, or leave --out out")
+    place = Path(out) if out is not None else keys.default()
     made = keys.generate(place)
     public = keys.public_place(place)
     for label, text in (

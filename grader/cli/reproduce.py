@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,60}")
 _DIGITS = 16
+_LONGEST_NAME = 255
+# Of one value, and of a list of differences: a whole source may differ.
+_LONGEST_VALUE, _MOST_TOLD = 60, 24
 
 
 @click.command("reproduce")
@@ -143,6 +146,13 @@ def _submission(receipt: Receipt, path: str) -> Submission:
             f"{submission.sha256[:_DIGITS]}…, the receipt's {receipt.submission.sha256[:_DIGITS]}…",
             next_step=f"name the {visible_line(receipt.submission.name)} that was handed in",
         )
+    size = len(receipt.submission.name.encode(errors="replace"))
+    if size > _LONGEST_NAME:
+        raise UsageProblem(
+            f"this receipt calls its submission by a name of {size} bytes, and a file's has "
+            f"at most {_LONGEST_NAME}",
+            next_step="ask for the receipt again where it was made",
+        )
     # Under its name then, as long as that is the name of a file and of nothing else.
     name = receipt.submission.name
     if name in ("", ".", "..") or PurePath(name).name != name or "\\" in name or "\0" in name:
@@ -179,24 +189,37 @@ def compare(was: Receipt, now: Receipt) -> int:
         return 5
     made_with = differences.circumstances(was.environment, now.environment)
     came_to = differences.results(was, now)
+    more = differences.beyond(was, now)
     altered = _altered(was)
-    if was.evidence_digest == now.evidence_digest and not came_to and not altered:
+    same_digest = was.evidence_digest == now.evidence_digest
+    same = same_digest and not came_to and not more and not altered
+    if same:
         _say(f"same: {was.submission.name} of {was.exercise} comes to the same evidence again")
         _say(f"  {now.verdict}, {now.points} of {now.max_points} points")
         _say(f"  evidence digest {now.evidence_digest}")
         _list("although graded with something else", made_with)
-        return 0
-    _say(f"differs: {was.submission.name} of {was.exercise} does not come to the same evidence")
-    _say(f"  evidence digest of the receipt {was.evidence_digest}")
-    _say(f"  evidence digest now            {now.evidence_digest}")
+    else:
+        told = "the receipt is not what comes out of it" if same_digest else "does not come to"
+        told = told if same_digest else f"{told} the same evidence"
+        comma = ":" if same_digest else ""
+        _say(f"differs: {was.submission.name} of {was.exercise}{comma} {told}")
+        _say(f"  evidence digest of the receipt {was.evidence_digest}")
+        _say(f"  evidence digest now            {now.evidence_digest}")
     if altered:
         _say("the receipt was changed after it was made: its digest is not that of what it says")
-    _list("graded with something else", made_with)
-    _list("came to something else", came_to)
-    if not made_with and not came_to and not altered:
-        _say("nothing that the receipt lists is different but what checks say of stored values")
-    _say_next(made_with)
-    return 1
+    if was.environment.grader != __version__:
+        _say(f"its own digest could not be checked: it says that grade {was.environment.grader} "
+             f"made it, and this is {__version__}")  # fmt: skip
+    if not same:
+        _list("graded with something else", made_with)
+        _list("came to something else", came_to)
+        _list("the receipt says more than this confirms", more)
+        if not made_with and not came_to and not more and not altered:
+            _say("nothing that the receipt lists is different but what checks say of stored values")
+    _say(f"  {differences.NOT_CONFIRMED}")
+    if not same:
+        _say_next(made_with)
+    return 0 if same else 1
 
 
 def _altered(receipt: Receipt) -> bool:
@@ -211,13 +234,17 @@ def _list(title: str, found: list[Difference]) -> None:
     if not found:
         return
     _say(title)
-    wide = max(len(one.what) for one in found)
-    for one in found:
+    wide = max(len(one.what) for one in found[:_MOST_TOLD])
+    for one in found[:_MOST_TOLD]:
         _say(f"  {one.what:<{wide}}  {_short(one.was)} -> {_short(one.now)}")
+    if len(found) > _MOST_TOLD:
+        _say(f"  and {len(found) - _MOST_TOLD} more")
 
 
 def _short(value: str) -> str:
-    return f"{value[:_DIGITS]}…" if re.fullmatch(r"[0-9a-f]{64}", value) else value
+    if re.fullmatch(r"[0-9a-f]{64}", value):
+        return f"{value[:_DIGITS]}…"
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
 
 
 def _say_next(made_with: list[Difference]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from grader.records.submission import Submission
 
 _LONGEST_NAME = 200
+# Of a class, what is larger than a module is not searched for a copy of the key.
+_LARGEST_COPY = 1024 * 1024
 
 
 def signer(given: str | None) -> CryptoSigner | None:
@@ -43,17 +46,17 @@ def only_full(confinement: str | None, sign: str | None) -> bool:
 def refuse_handing_over(key: str | None, submission: Submission) -> None:
     """Refuse a key that is the submission itself or a file beside it that the module is given.
 
+    A copy of the key is the key: a receipt shows what the submission holds.
+
     Raises: UsageProblem.
     """
     if key is None:
         return
     folder = Path(submission.path).parent
-    for place in (Path(submission.path), *(folder / name for name, _ in submission.siblings)):
-        try:
-            same = os.path.samefile(place, key)
-        except OSError:
-            same = False
-        if same:
+    given = [(Path(submission.path), submission.raw)]
+    given += [(folder / name, raw) for name, raw in submission.siblings]
+    for place, raw in given:
+        if _is_same(place, key) or _holds(raw, _body(key)):
             raise UsageProblem(
                 "the key would be handed to the submission",
                 where=str(place),
@@ -61,27 +64,72 @@ def refuse_handing_over(key: str | None, submission: Submission) -> None:
             )
 
 
+def _is_same(place: Path, key: str) -> bool:
+    try:
+        return os.path.samefile(place, key)
+    except OSError:
+        return False
+
+
+def _body(key: str) -> bytes:
+    """Return what a key's file holds between its first and its last line, without line ends."""
+    try:
+        raw = Path(key).read_bytes()
+    except OSError:
+        return b""
+    lines = [line for line in raw.splitlines() if not line.startswith(b"-----")]
+    return _joined(b"".join(lines))
+
+
+def _holds(raw: bytes, body: bytes) -> bool:
+    # In UTF-16 every second byte is a zero; in a notebook a line end is spelled out.
+    return len(body) > 20 and body in _joined(raw.replace(b"\0", b""))
+
+
+def _joined(raw: bytes) -> bytes:
+    return re.sub(rb"\s|\\[rn]|[\"',]", b"", raw)
+
+
 def refuse_among(key: str | None, paths: Sequence[str]) -> None:
-    """Refuse a key that lies among what a class handed in.
+    """Refuse a key that lies among what a class handed in, or that a file there holds.
 
     Raises: UsageProblem.
     """
     if key is None:
         return
-    place = os.path.realpath(key)
+    place, body = os.path.realpath(key), _body(key)
     for path in map(os.path.realpath, paths):
-        if place == path or place.startswith(path.rstrip(os.sep) + os.sep):
+        found = place if place == path or place.startswith(path.rstrip(os.sep) + os.sep) else ""
+        found = found or next((one for one in _files(path) if _file_holds(one, body)), "")
+        if found:
             raise UsageProblem(
                 "the key lies among the submissions",
-                where=place,
+                where=found,
                 next_step="keep the key in a folder of its own; nothing was run",
             )
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):
+        yield path
+    for here, inner, names in os.walk(path):
+        inner.sort()
+        yield from (os.path.join(here, name) for name in sorted(names))
+
+
+def _file_holds(path: str, body: bytes) -> bool:
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST_COPY:
+            return False
+        return _holds(Path(path).read_bytes(), body)
+    except OSError:
+        return False
 
 
 def learner(name: str | None) -> LearnerPart | None:
     """Return whose submission it is, None where nobody was named.
 
-    Raises: UsageProblem where the name is empty or very long.
+    Raises: UsageProblem where the name is empty, very long, or no text.
     """
     if name is None:
         return None
@@ -93,6 +141,13 @@ def learner(name: str | None) -> LearnerPart | None:
             f"--learner takes a name of 1 to {_LONGEST_NAME} characters",
             next_step='for example --learner "Ada Lovelace"',
         )
+    try:
+        kept.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageProblem(
+            "--learner is no text in UTF-8",
+            next_step='for example --learner "Ada Lovelace"; nothing was run',
+        ) from error
     return LearnerPart(name=kept)
 
 

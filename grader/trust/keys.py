@@ -10,6 +10,7 @@ import hashlib
 import os
 import shlex
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def generate(place: Path) -> SSlibKey:
         PublicFormat,
     )
 
+    _refuse_folder(place)
     public = public_place(place)
     if public == place:
         raise UsageProblem(
@@ -75,9 +77,19 @@ def generate(place: Path) -> SSlibKey:
     try:
         _write(public, public_pem, 0o644)
     except GradeError:
-        place.unlink(missing_ok=True)
+        with suppress(OSError):
+            place.unlink()
         raise
     return _public(made.public_key())
+
+
+def _refuse_folder(place: Path) -> None:
+    if not place.name or os.path.isdir(place):
+        raise UsageProblem(
+            "this is a folder, and a key is a file",
+            where=str(place),
+            next_step=f"name a file in it: --out {shlex.quote(str(place / NAME))}",
+        )
 
 
 def _refuse_place(place: Path, public: Path) -> None:
@@ -96,7 +108,7 @@ def _refuse_place(place: Path, public: Path) -> None:
                 )
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         mode = folder.stat().st_mode
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         raise _unwritable(place, error) from error
     if os.name == "posix" and mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise EnvironmentProblem(
@@ -110,14 +122,18 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     try:
         handle = os.open(path, flags, mode)
+    except FileExistsError:
+        raise _in_the_way(path) from None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(handle)
-    except FileExistsError:
-        raise _in_the_way(path) from None
     except OSError as error:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
         raise _unwritable(path, error) from error
 
 
@@ -129,9 +145,10 @@ def _in_the_way(path: Path) -> UsageProblem:
     )
 
 
-def _unwritable(path: Path, error: OSError) -> EnvironmentProblem:
+def _unwritable(path: Path, error: OSError | RuntimeError) -> EnvironmentProblem:
+    reason = getattr(error, "strerror", None) or error
     return EnvironmentProblem(
-        f"the key cannot be written: {error.strerror}",
+        f"the key cannot be written: {reason}",
         where=str(path),
         next_step="name a file in a folder that can be written: --out FILE",
     )
@@ -142,7 +159,7 @@ def load_private(path: Path) -> CryptoSigner:
 
     Raises:
         UsageProblem: there is no such file, or it holds no private Ed25519 key.
-        EnvironmentProblem: others can read it, or a library is missing.
+        EnvironmentProblem: others can read it, it has a second name, or a library is missing.
     """
     extra.require()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -150,9 +167,11 @@ def load_private(path: Path) -> CryptoSigner:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from securesystemslib.signer import CryptoSigner
 
-    raw = _read(path, private=True)
+    raw, known = _read(path)
+    # First what it is: how to close a file that holds no key is no advice.
     if b"PRIVATE KEY-----" not in raw:
         raise _no_key(path, "private", "name the private key that `grade keygen` made")
+    _refuse_open(path, known)
     try:
         key = load_pem_private_key(raw, None)
     except TypeError as error:
@@ -178,7 +197,7 @@ def load_public(path: Path) -> SSlibKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    raw = _read(path, private=False)
+    raw, _ = _read(path)
     if b"PRIVATE KEY-----" in raw:
         step = f"name its public half, such as {public_place(path)}, and pass on no other"
         raise UsageProblem("this is a private key", where=str(path), next_step=step)
@@ -191,13 +210,14 @@ def load_public(path: Path) -> SSlibKey:
     return _public(key)
 
 
-def _read(path: Path, *, private: bool) -> bytes:
+def _read(path: Path) -> tuple[bytes, os.stat_result]:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         handle = os.open(path, flags)
         with os.fdopen(handle, "rb") as file:
-            mode = os.fstat(handle).st_mode
-            raw = file.read(_MOST_BYTES) if stat.S_ISREG(mode) else b""
+            known = os.fstat(handle)
+            ordinary = stat.S_ISREG(known.st_mode)
+            raw = file.read(_MOST_BYTES) if ordinary else b""
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageProblem(
@@ -205,13 +225,30 @@ def _read(path: Path, *, private: bool) -> bytes:
             where=str(path),
             next_step="check its name, or make one: grade keygen",
         ) from error
-    if private and os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if not ordinary:
+        raise UsageProblem(
+            "a key is an ordinary file, and this is none",
+            where=str(path),
+            next_step="name the file that `grade keygen` made",
+        )
+    return raw, known
+
+
+def _refuse_open(path: Path, known: os.stat_result) -> None:
+    """Refuse a private key that more than its owner can read under this one name."""
+    if os.name == "posix" and known.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise EnvironmentProblem(
             "other users can read the private key",
             where=str(path),
             next_step=f"chmod 600 {shlex.quote(str(path))}; if somebody may have, make a new one",
         )
-    return raw
+    # Only the name at hand is closed to submissions.
+    if known.st_nlink > 1:
+        raise EnvironmentProblem(
+            f"the private key has {known.st_nlink} names (hard links), and another could be read",
+            where=str(path),
+            next_step="copy it to a new file, name that one, and remove the others",
+        )
 
 
 def _no_key(path: Path, kind: str, step: str) -> UsageProblem:

@@ -44,7 +44,7 @@ def of(receipt: bytes, digests: Mapping[str, str]) -> dict[str, Any]:
     facts = _facts(receipt)
     try:
         return _statement(facts, {"json": sha256(receipt), **digests})
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise Refused("malformed", f"the receipt lacks what a statement needs: {error}") from error
 
 
@@ -52,14 +52,17 @@ def _facts(receipt: bytes) -> dict[str, Any]:
     facts = strict.loads(receipt)
     version = facts.get("schema_version")
     if version != RECEIPT_SCHEMA or isinstance(version, bool):
-        raise Refused("unknown schema", f"the receipt's schema is {version!r}, not known here")
+        raise Refused(
+            "unknown schema", f"the receipt's schema is {_short(version)}, not known here"
+        )
     if facts.get("verdict") == "undecided":
         raise Undecided(
             "an undecided grade is not signed: it says nothing about the submission",
             next_step="grade it again",
         )
-    if facts.get("verdict") not in RESULTS:
-        raise Refused("malformed", f"the receipt's verdict is {facts.get('verdict')!r}")
+    verdict = facts.get("verdict")
+    if not isinstance(verdict, str) or verdict not in RESULTS:
+        raise Refused("malformed", f"the receipt's verdict is {str(verdict)[:80]!r}")
     return facts
 
 
@@ -113,6 +116,10 @@ def _configuration(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _resource(name: str, digest: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "digest": {"sha256": digest}, **more}
+
+
+def _short(value: object) -> str:
+    return repr(value)[:80]
 
 
 def sha256(raw: bytes) -> str:

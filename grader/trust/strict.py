@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from pathlib import Path
@@ -18,11 +19,17 @@ def loads(raw: bytes, where: str = "") -> dict[str, Any]:
     """Return the object that `raw` holds.
 
     Raises: Refused for anything but UTF-8 JSON (RFC 8259) of one object, and for a doubled key,
-        which one reader would take from its first place and another from its last.
+        which one reader would take from its first place and another from its last; a number or a
+        text that could not be written again, as an infinite one or half a character.
     """
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_never)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=_never, parse_float=_finite)
+        if "\\u" in text:
+            dumps(value).encode("utf-8")
+    except UnicodeEncodeError as error:
+        said = "this is not strict JSON: half of a surrogate pair is no character"
+        raise Refused("malformed", said, where=where) from error
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Refused("malformed", f"this is not strict JSON: {reason}", where=where) from error
@@ -58,13 +65,21 @@ def read(path: Path, most: int = MOST_BYTES) -> bytes:
     return raw
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {doubled[:40]!r} occurs twice")
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of an object as one; raises ValueError for a doubled key."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the key {name[:40]!r} occurs twice")
+        found[name] = value
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is larger than a number can be")
+    return number
 
 
 def _never(word: str) -> None:

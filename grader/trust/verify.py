@@ -6,6 +6,7 @@ name of a file means anything, and whatever is not as it was written is refused.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -155,7 +156,9 @@ def _record(receipt: bytes, where: str) -> Receipt:
 
     version = strict.loads(receipt, where).get("schema_version")
     if version != statement.RECEIPT_SCHEMA:
-        raise Refused("unknown schema", f"the receipt's schema is {version!r}", where=where)
+        raise Refused(
+            "unknown schema", f"the receipt's schema is {repr(version)[:80]}", where=where
+        )
     try:
         return Receipt.model_validate_json(receipt)
     except ValidationError as error:
@@ -188,7 +191,7 @@ def _expect(record: Receipt, expected: Expected, where: str) -> None:
     if expected.learner:
         known = record.learner
         names = (known.name, known.id, known.email) if known else ()
-        if expected.learner.casefold() not in {name.casefold() for name in names if name}:
+        if _folded(expected.learner) not in {_folded(name) for name in names if name}:
             whose = f"{known.name or known.id or known.email}'s" if known else "nobody's by name"
             said = f"the receipt is {whose}, not {expected.learner}'s"
             raise Refused("other learner", said, where=where)
@@ -196,3 +199,9 @@ def _expect(record: Receipt, expected: Expected, where: str) -> None:
     if wanted and wanted != record.submission.sha256:
         said = f"the file at hand is not the one that was graded, {record.submission.name}"
         raise Refused("other submission", said, where=where)
+
+
+def _folded(name: str) -> str:
+    """Return a name as it is compared: composed (NFC), single spaces, no case."""
+    text = unicodedata.normalize("NFC", " ".join(name.split())).casefold()
+    return unicodedata.normalize("NFC", text)

@@ -95,6 +95,8 @@ def test_the_same_grade_comes_out_and_nothing_is_written(folder: Path) -> None:
         "same: mine.py of distributed-03 comes to the same evidence again",
         f"  failed, {receipt['points']} of 100 points",
         f"  evidence digest {receipt['evidence_digest']}",
+        "  not confirmed: who handed it in, dates, timings, program output, notes, environment, "
+        "and the last digits of stored values",
     ]
     assert tree(folder) == before
 
@@ -177,6 +179,16 @@ def test_another_submission_is_refused(folder: Path) -> None:
         r"receipt's \w{16}… Next: name the mine\.py that was handed in",
         ran.said,
     )
+
+
+def test_a_receipt_whose_submission_has_an_impossible_name_is_refused(folder: Path) -> None:
+    receipt = json.loads((folder / MINE).read_text())
+    receipt["submission"]["name"] = "x" * 5000
+    (folder / MINE).write_text(json.dumps(receipt))
+    ran = again(MINE, "--submission", "mine.py", cwd=folder)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "calls its submission by a name of 5000 bytes, and a file's has at most 255" in ran.said
+    assert "Next: ask for the receipt again where it was made" in ran.said
 
 
 def test_a_record_of_another_grade_is_refused(folder: Path) -> None:
@@ -291,6 +303,88 @@ def test_a_status_outside_the_digest_is_compared_too(capsys: pytest.CaptureFixtu
     checks = [one.model_copy(update={"status": "passed"}) for one in now.checks]
     assert reproduce.compare(now.model_copy(update={"checks": checks}), now) == 1
     assert re.search(r"collectives  passed, .* -> failed, ", capsys.readouterr().out)
+
+
+ALTERED: list[tuple[tuple[Any, ...], Any]] = [
+    (("exercise_title",), "Another lesson"),
+    (("separate", "checkpoint", "correct"), None),
+    (("separate", "checkpoint", "because"), "x"),
+    (("separate", "prediction", 0, "predicted"), 77),
+    (("separate", "explanation"), "I knew"),
+    (("checks", 0, "title"), "x"),
+    (("checks", 0, "message"), "x"),
+    (("checks", 0, "hint"), "x"),
+    (("checks", 0, "evidence"), []),
+    (("compiled_bytes", "rows", 0, "note"), "x"),
+    (("compiled_bytes", "rows", 0, "compiled", 0, "operand_bytes"), 1),
+    (("compiled_bytes", "rows", 0, "compiled", 0, "bytes_per_rank"), 1.0),
+    (("payload_model", "rows", 0, "model_bytes_per_rank"), 48.001),
+    (("source_lines", 0, "text"), "x"),
+    (("submission", "size_bytes"), 1),
+    (("outcome", "message"), "x"),
+]
+
+
+def _with(receipt: Receipt, path: tuple[Any, ...], value: Any) -> Receipt:
+    """Return a receipt with one field changed; None turns a yes or no around."""
+    facts = receipt.model_dump(mode="json")
+    place: Any = facts
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = not place[path[-1]] if value is None else value
+    return Receipt.model_validate_json(json.dumps(facts))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), ALTERED, ids=[".".join(map(str, path)) for path, _ in ALTERED]
+)
+@pytest.mark.parametrize("grader", [None, "0.0.9"])
+def test_a_receipt_that_says_more_than_comes_out_is_told(
+    capsys: pytest.CaptureFixture[str], path: tuple[Any, ...], value: Any, grader: str | None
+) -> None:
+    now = whole(factory.failed())
+    was = _with(now, path, value)
+    if grader:
+        was = _with(was, ("environment", "grader"), grader)
+    assert reproduce.compare(was, now) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("differs: ")
+    before, more = said.split("the receipt says more than this confirms\n")
+    assert str(path[-1] if isinstance(path[-1], str) else path[-2]) in more
+    unchecked = "its own digest could not be checked: it says that grade 0.0.9 made it, and this is"
+    assert (unchecked in before) is bool(grader)
+
+
+def test_stored_values_are_the_same_but_for_their_last_digits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = whole(factory.failed())
+    rows = now.model_dump(mode="json")["compiled_bytes"]["rows"]
+    at = next(number for number, row in enumerate(rows) if row["stored_values"])
+    path = ("compiled_bytes", "rows", at, "stored_values", 0, "devices", 0, "values", 0)
+    value = rows[at]["stored_values"][0]["devices"][0]["values"][0]
+    now = _with(now, path, float(value))
+    assert reproduce.compare(_with(now, path, value + 1e-7), now) == 0
+    assert reproduce.compare(_with(now, path, value + 0.5), now) == 1
+    assert "stored_values" in capsys.readouterr().out
+
+
+def test_what_no_grade_knows_is_told_as_not_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
+    now = whole(factory.passed())
+    was = _with(now, ("learner",), {"name": "Mallory", "id": "", "email": ""})
+    was = _with(was, ("created_at",), "1999-01-01T00:00:00Z")
+    assert reproduce.compare(was, now) == 0
+    said = capsys.readouterr().out
+    assert "  not confirmed: who handed it in, dates, timings, program output, notes" in said
+
+
+def test_an_address_in_a_message_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    was, now = (
+        _with(whole(factory.error()), ("outcome", "message"), f"<object at 0x7f{digit}>")
+        for digit in "ab"
+    )
+    assert reproduce.compare(was, now) == 0
+    assert capsys.readouterr().out.startswith("same: ")
 
 
 def test_nothing_in_a_receipt_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

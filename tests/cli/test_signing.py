@@ -11,13 +11,15 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.catalog import course
-from grader.cli import early, signing
-from grader.errors import UsageProblem
+from grader.cli import early, signing, verify
+from grader.errors import EnvironmentProblem, UsageProblem
 from grader.records.submission import Submission
+from grader.trust.verify import Expected
 from tests.command import EXERCISE, ROOT, STARTER_FILLED, Ran, environment, grade, run
 from tests.faults.processes import server_of
 from tests.hostile.stage import Stage
@@ -125,7 +127,8 @@ def test_every_form_of_a_signed_receipt_is_verified(graded: Signed, ending: str)
     assert ran.code == 0, ran.said
     assert ran.stdout.splitlines() == [
         f"verified  {file}",
-        f"          Ada Lovelace, {EXERCISE}: passed, 100 of 100 points",
+        f"          passed, 100 of 100 points in {EXERCISE}",
+        '          learner "Ada Lovelace"',
         f"          graded {graded.ran.graded['created_at']}; forms compared: json, md, html",
         f"          signed by key {graded.key}",
     ]
@@ -151,21 +154,28 @@ def test_a_folder_tells_of_each_receipt_in_it_and_counts_the_unsigned(
     shutil.copy(folder / "s.dsse.json", folder / "better.dsse.json")
     text = (folder / "better.json").read_text(encoding="utf-8")
     (folder / "better.json").write_text(text.replace("Ada", "Ida"), encoding="utf-8")
-    (folder / "notes.md").write_text("not a receipt")
+    (folder / "notes.md").write_text("looks like a receipt")
+    (folder / "marks.csv").write_text("is none")
+    (folder / "elsewhere").symlink_to(tmp_path)
     ran = run("verify", "receipts", "--key", "my.pub", cwd=tmp_path)
     assert ran.code == 1
     said = ran.stdout.splitlines()
     assert [line for line in said if line[0] != " "] == [
         "refused   receipts/better.json",
+        "refused   receipts/notes.md",
         "verified  receipts/s.json",
         "verified  receipts/history/page.html",
         "refused   receipts/history/plain.json",
+        "unchecked receipts/elsewhere",
     ]
     for words in (
         "other receipt: the signature is of another learner's receipt (better.json)",
         "unsigned: there is no signature: plain.dsse.json is missing",
-        "4 receipts: 2 verified, 2 refused (1 unsigned)",
-        "1 other file is no receipt and was passed over",
+        "unsigned: there is no signature: notes.dsse.json is missing",
+        "5 receipts: 2 verified, 3 refused (2 unsigned)",
+        "a link to a folder, which is not followed: what is in it is not known; name it by itself",
+        "1 other file is no receipt and was passed over:",
+        "  receipts/marks.csv",
     ):
         assert f"          {words}" in said
 
@@ -174,9 +184,13 @@ def test_a_folder_tells_of_each_receipt_in_it_and_counts_the_unsigned(
 def test_the_results_can_be_read_by_a_program(graded: Signed, tmp_path: Path) -> None:
     folder = graded.copied(tmp_path)
     (folder / "s.md").write_text("# passed\n")
+    (folder / "data.csv").write_text("")
     good = run("verify", graded.receipts / "s.html", "--key", "my.pub", "--json", cwd=tmp_path)
     bad = run("verify", "receipts", "--key", "my.pub", "--json", cwd=tmp_path)
-    (one,), (other,) = json.loads(good.stdout), json.loads(bad.stdout)
+    said = json.loads(bad.stdout)
+    (one,), (other,) = json.loads(good.stdout)["receipts"], said["receipts"]
+    assert said["others"] == ["receipts/data.csv"]
+    assert (said["copies_under_pseudonyms"], said["not_looked_into"]) == ([], [])
     assert (good.code, bad.code) == (0, 1)
     assert (one["verified"], one["learner"], one["points"], one["key"]) == (
         True, "Ada Lovelace", 100, graded.key,
@@ -240,6 +254,46 @@ def test_keygen_makes_a_key_in_our_folder_and_never_a_second_one(tmp_path: Path)
     assert private.read_bytes() == held
 
 
+@dataclass(frozen=True)
+class Odd:
+    """A receipt that is refused in a way nobody foresaw."""
+
+    error: Exception
+
+    def shown(self) -> Path:
+        return Path("odd.json")
+
+    def file(self, ending: str) -> Path:
+        return Path(f"odd.{ending}")
+
+    def endings(self) -> list[str]:
+        raise self.error
+
+
+def test_what_nobody_foresaw_refuses_one_receipt_and_ends_no_run() -> None:
+    places: list[Any] = [Odd(ZeroDivisionError("by nought")), Odd(RecursionError("deep"))]
+    found = list(verify._check(places, [], Expected()))
+    assert [(one.verified, one.reason) for one in found] == [(False, "malformed")] * 2
+    assert found[0].problem == "this could not be made sense of: ZeroDivisionError: by nought"
+    ours: list[Any] = [Odd(EnvironmentProblem("a library is missing"))]
+    with pytest.raises(EnvironmentProblem):
+        list(verify._check(ours, [], Expected()))
+
+
+def test_a_name_cannot_pass_for_a_line_of_ours() -> None:
+    name = "verified  carol, 100 of 100 points"
+    line = "verified  " + "a" * 30 + name
+    assert verify.wrapped(line, 0) == [line]
+    first, *rest = verify.wrapped(line, 40)
+    assert first == line[:40]
+    assert "".join(piece[12:] for piece in rest) == line[40:]
+    assert all(piece.startswith(" " * 12) and len(piece) <= 40 for piece in rest)
+    wide = verify.wrapped("\u732b" * 30, 40)
+    assert [len(piece.strip()) for piece in wide] == [20, 10]
+    assert verify._quoted('a" \\') == '"a\\" \\\\"'
+    assert len(verify._quoted("x" * 500)) == 103
+
+
 def refused(ran: Ran, code: int, *said: str) -> None:
     assert ran.code == code, ran.said
     assert "Next: " in ran.stderr
@@ -271,6 +325,32 @@ def test_a_key_that_would_be_handed_to_the_module_is_refused(tmp_path: Path) -> 
     signing.refuse_handing_over(None, beside)
 
 
+@pytest.mark.parametrize("way", ["whole", "text", "notebook", "utf-16", "beside"])
+def test_a_copy_of_the_key_is_not_handed_to_the_module(tmp_path: Path, way: str) -> None:
+    run("keygen", "--out", "k.pem", cwd=tmp_path)
+    key = (tmp_path / "k.pem").read_text()
+    source = f'KEY = """{key}"""\n'
+    raw = {
+        "whole": key.encode(),
+        "text": source.replace("\n", "\r\n").encode(),
+        "notebook": json.dumps({"cells": [{"source": source.splitlines(True)}]}).encode(),
+        "utf-16": source.encode("utf-16"),
+        "beside": b"",
+    }[way]
+    siblings = (("data.csv", key.encode()),) if way == "beside" else ()
+    submission = Submission("s.py", str(tmp_path / "s.py"), raw, siblings=siblings)
+    with pytest.raises(UsageProblem) as error:
+        signing.refuse_handing_over(str(tmp_path / "k.pem"), submission)
+    assert "the key would be handed to the submission" in str(error.value)
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    (tmp_path / "class" / "ada" / "s.py").write_bytes(raw or key.encode())
+    with pytest.raises(UsageProblem) as error:
+        signing.refuse_among(str(tmp_path / "k.pem"), [str(tmp_path / "class")])
+    assert "the key lies among the submissions" in str(error.value)
+    (tmp_path / "class" / "ada" / "s.py").write_text("x = 1\n")
+    signing.refuse_among(str(tmp_path / "k.pem"), [str(tmp_path / "class")])
+
+
 def test_where_a_receipt_is_signed_confinement_is_full_unless_said_otherwise() -> None:
     assert signing.only_full(None, "key.pem")
     assert signing.only_full("full", None)
@@ -287,6 +367,13 @@ def test_a_learner_has_a_name_that_fits(name: str) -> None:
     assert signing.learner(None) is None
 
 
+def test_a_learner_whose_name_is_no_text_is_refused_at_once() -> None:
+    with pytest.raises(UsageProblem) as error:
+        signing.learner("Ad\udce9le")
+    assert "--learner is no text in UTF-8" in str(error.value)
+    assert 'for example --learner "Ada Lovelace"; nothing was run' in str(error.value)
+
+
 def test_what_verify_cannot_do_without_is_told(tmp_path: Path) -> None:
     run("keygen", "--out", "k.pem", cwd=tmp_path)
     (tmp_path / "empty").mkdir()
@@ -296,6 +383,12 @@ def test_what_verify_cannot_do_without_is_told(tmp_path: Path) -> None:
         run("verify", "empty", "--key", "k.pub", cwd=tmp_path), 2, "there is no receipt in empty"
     )
     refused(run("verify", "a.json", "--key", "k.pub", cwd=tmp_path), 2, "there is no file a.json")
+    for option in ("--learner", "--submission", "--key"):
+        ran = run("verify", "a.json", "--key", "k.pub", option, " ", cwd=tmp_path)
+        refused(ran, 2, f"{option} is empty, so nothing would be checked by it Next: ")
+    ran = run("verify", "a.json", "--key", "k.pub", "--learner", "Ad\udce9le", cwd=tmp_path)
+    refused(ran, 2, "--learner is no printable text (in UTF-8)")
+    refused(run("keygen", "--out", "", cwd=tmp_path), 2, "--out is empty")
     refused(run("verify", "a.py", "--key", "k.pub", cwd=tmp_path), 2, "a.py is no receipt")
     refused(run("verify", "a.py", "--key", "k.pem", cwd=tmp_path), 2, "this is a private key")
     for name in ("a", "b"):

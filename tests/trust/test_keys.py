@@ -198,8 +198,65 @@ def test_a_key_that_is_not_there_is_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
 def test_a_pipe_in_a_keys_place_blocks_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pem", 0o600)
-    with pytest.raises(UsageProblem, match="this file holds no private key"):
+    with pytest.raises(UsageProblem, match="a key is an ordinary file, and this is none"):
         keys.load_private(tmp_path / "pipe.pem")
+
+
+@POSIX
+def test_what_a_file_is_comes_before_who_can_read_it(tmp_path: Path) -> None:
+    keys.generate(tmp_path / "mine.pem")
+    for other in (tmp_path / "mine.pub", Path("/dev/null")):
+        with pytest.raises(UsageProblem) as error:
+            keys.load_private(other)
+        assert "chmod" not in str(error.value)
+    assert "a key is an ordinary file, and this is none (/dev/null)" in one_line(error)
+    assert "Next: name the file that `grade keygen` made" in one_line(error)
+    with pytest.raises(UsageProblem, match="a key is an ordinary file"):
+        keys.load_public(Path("/dev/null"))
+
+
+@POSIX
+def test_a_private_key_under_two_names_is_not_used(tmp_path: Path) -> None:
+    keys.generate(tmp_path / "mine.pem")
+    os.link(tmp_path / "mine.pem", tmp_path / "second")
+    for name in ("mine.pem", "second"):
+        with pytest.raises(EnvironmentProblem) as error:
+            keys.load_private(tmp_path / name)
+        assert "the private key has 2 names (hard links), and another could be read" in str(
+            error.value
+        )
+        assert "Next: copy it to a new file, name that one, and remove the others" in one_line(
+            error
+        )
+    (tmp_path / "second").unlink()
+    assert keys.load_private(tmp_path / "mine.pem")
+
+
+@pytest.mark.parametrize("place", [".", "/", ".."])
+def test_a_folder_is_no_place_for_a_key(place: str) -> None:
+    with pytest.raises(UsageProblem) as error:
+        keys.generate(Path(place))
+    assert f"this is a folder, and a key is a file ({Path(place)})" in one_line(error)
+    assert f"Next: name a file in it: --out {Path(place) / keys.NAME}" in one_line(error)
+
+
+@POSIX
+@pytest.mark.parametrize("size", [255, 300])
+def test_a_name_that_is_too_long_for_a_key_is_said_and_nothing_left(
+    tmp_path: Path, size: int
+) -> None:
+    with pytest.raises(EnvironmentProblem) as error:
+        keys.generate(tmp_path / ("x" * size))
+    assert "the key cannot be written: File name too long" in one_line(error)
+    assert "x" * size in one_line(error)
+    assert os.listdir(tmp_path) == []
+
+
+@POSIX
+def test_a_folder_that_is_a_link_to_itself_is_said(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    with pytest.raises(EnvironmentProblem, match="the key cannot be written"):
+        keys.generate(tmp_path / "round" / "mine.pem")
 
 
 def test_without_the_libraries_the_extra_to_install_is_named() -> None:

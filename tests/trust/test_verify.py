@@ -260,3 +260,12 @@ def test_an_undecided_receipt_is_refused_even_when_signed(ours: Pair) -> None:
     error = refused(signed_anyway(to_json(receipt("undecided")), ours), ours[1])
     assert error.reason == "disagrees"
     assert error.what == "an undecided receipt is never signed"
+
+
+@pytest.mark.parametrize("asked", ["zoe\u0308 Ölmez", "Zoë  ölmez ", "ZOË\tÖLMEZ"])
+def test_a_name_is_the_same_however_it_is_composed_or_spaced(ours: Pair, asked: str) -> None:
+    made = forms(receipt(learner="Zoë Ölmez"), ours[0])
+    assert verify.forms(made, [ours[1]], verify.Expected(learner=asked))
+    with pytest.raises(Refused) as error:
+        verify.forms(made, [ours[1]], verify.Expected(learner="Zoe Ölmez"))
+    assert error.value.reason == "other learner"
