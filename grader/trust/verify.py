@@ -202,6 +202,9 @@ def _expect(record: Receipt, expected: Expected, where: str) -> None:
 
 
 def _folded(name: str) -> str:
-    """Return a name as it is compared: composed (NFC), single spaces, no case."""
+    """Return a name as it is compared: composed (NFC), single spaces, no case, `First Last`."""
+    last, comma, first = name.partition(",")
+    # As Canvas and rosters write it.
+    name = f"{first} {last}" if comma and first.strip() else name
     text = unicodedata.normalize("NFC", " ".join(name.split())).casefold()
     return unicodedata.normalize("NFC", text)

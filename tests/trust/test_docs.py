@@ -18,7 +18,7 @@ from tests.receipt import factory
 from tests.trust.signed import forms, receipt, save
 
 COMMANDS = re.compile(r"### Check it with other programs\n.*?```sh\n(.*?)```", re.DOTALL)
-NEEDED = ("sh", "openssl", "sha256sum", "python3")
+NEEDED = ("sh", "openssl", "python3")
 
 
 @pytest.mark.once
@@ -47,9 +47,22 @@ def test_the_commands_of_the_documentation_check_a_receipt(tmp_path: Path) -> No
     good = said()
     assert good.returncode == 0, good.stderr
     assert "Signature Verified Successfully" in good.stdout
-    digests = re.findall(r"(?m)^([0-9a-f]{64})  ", good.stdout)
-    statement = json.loads((tmp_path / "statement.json").read_bytes())
+    digests = re.findall(r"(?m)^([0-9a-f]{64}) ", good.stdout)
+    statement = json.loads(good.stdout[good.stdout.index("{") : good.stdout.rindex("}") + 1])
     assert sorted(digests) == sorted(one["digest"]["sha256"] for one in statement["subject"])
+    page = tmp_path / "my_solution.html"
+    genuine = page.read_bytes()
+    for forged in (
+        genuine.replace(b"</script>\n</body>", b"</script><h1>Passed</h1>\n</body>"),
+        genuine.replace(b"</body>", b'<h1 id="grade-envelope">Passed</h1>\n</body>'),
+        genuine.replace(b"<body>", b"<body><style>h1{display:none}</style>"),
+        genuine.replace(b'"payload":"', b'"payload":"AAAA'),
+    ):
+        assert forged != genuine
+        page.write_bytes(forged)
+        assert said().returncode != 0
+    page.write_bytes(genuine)
+    assert said().returncode == 0
     keys.generate(tmp_path / "other.pem")
     shutil.move(tmp_path / "other.pub", tmp_path / "course.pub")
     assert said().returncode != 0

@@ -269,3 +269,10 @@ def test_a_name_is_the_same_however_it_is_composed_or_spaced(ours: Pair, asked: 
     with pytest.raises(Refused) as error:
         verify.forms(made, [ours[1]], verify.Expected(learner="Zoe Ölmez"))
     assert error.value.reason == "other learner"
+
+
+def test_a_name_with_the_last_one_first_is_the_same_name(ours: Pair) -> None:
+    made = forms(receipt(learner="Lovelace, Ada"), ours[0])
+    for asked in ("Ada Lovelace", "lovelace,  ada", "Lovelace, Ada"):
+        assert verify.forms(made, [ours[1]], verify.Expected(learner=asked))
+    assert refused(made, ours[1], learner="Lovelace").reason == "other learner"
