@@ -328,6 +328,9 @@ def _say_end(run: Run, ended: settle.Finished) -> int:
     click.echo(f"\nresults  {run.root}")
     for name in ("report.html", "gradebook.csv", "summary.json"):
         click.echo(f"         {run.root / name}")
+    shown = run.root / results.ANONYMOUS
+    if shown.is_dir():
+        click.echo(f"         {shown} (under pseudonyms; {results.PSEUDONYMS} leads back)")
     return 5 if undecided or stuck else 0
 
 
