@@ -160,7 +160,7 @@ def test_a_program_for_another_number_of_devices_earns_nothing_and_is_told_why(
     for check_id in ("values", "shard_shapes", "collectives"):
         check = ran.check(check_id)
         assert check["points"] == 0
-        assert f"it was built for {built_for} devices, not four" in check["message"]
+        assert f"is built for {built_for} devices, not four" in check["message"]
 
 
 def test_numbers_of_twice_the_width_are_a_named_mistake(tmp_path: Path) -> None:

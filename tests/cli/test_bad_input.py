@@ -177,7 +177,7 @@ BAD = [
     Bad("python.ipynb", b"x = 1\n", "is called a notebook and holds none", "ends in .py"),
     Bad("cut.ipynb", NOTEBOOK[:-9], "it is not JSON at line 1", "it was cut off, merged or edited"),
     Bad("huge.py", b"#" * (17 << 20), "is larger than 16 MiB", "move data out of it"),
-    Bad("empty.py", b"", "`gather` are not defined", "", None, "finished", "failed"),
+    Bad("empty.py", b"", "are open: nothing is filled in yet", "", None, "finished", "failed"),
     Bad(
         "none.ipynb",
         NOTEBOOK,
@@ -187,7 +187,15 @@ BAD = [
         "finished",
         "failed",
     ),
-    Bad("blank.py", b"\n  \n# hi\n", "`gather` are not defined", "", None, "finished", "failed"),
+    Bad(
+        "blank.py",
+        b"\n  \n# hi\n",
+        "are open: nothing is filled in yet",
+        "",
+        None,
+        "finished",
+        "failed",
+    ),
 ]
 
 

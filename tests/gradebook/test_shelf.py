@@ -12,6 +12,7 @@ from grader.gradebook import stamps
 from grader.gradebook.ledger import Ledger, Written
 from grader.gradebook.receipts import Shelf
 from grader.records.receipt import Receipt
+from grader.trust import page
 from tests.gradebook.factory import ADA, MARY, named, row
 from tests.gradebook.graded import ledger
 from tests.receipt import factory
@@ -30,6 +31,10 @@ class Renderer:
     def __call__(self, receipt: Receipt, form: str) -> str:
         self.asked.append(form)
         return f"{form} of {receipt.points}"
+
+
+# What is written of the page that the renderer gives: with the record in it.
+PAGE = page.with_receipt(b"html of 100", b"json of 100")
 
 
 @contextmanager
@@ -73,7 +78,8 @@ def test_what_somebody_touched_is_made_again_alone_and_told(
         (tmp_path / name).symlink_to(tmp_path)
     with shelf(tmp_path) as (again, render):
         assert again.write(PASSED, 1)
-        assert render.asked == [name.rpartition(".")[2]]
+        # All are made, because the page holds the record; one is written.
+        assert sorted(render.asked) == list(FORMS)
         assert again.mended == [name]
     assert (tmp_path / name).read_bytes() == before
 
@@ -94,7 +100,7 @@ def test_another_attempt_takes_the_place_of_the_one_before(tmp_path: Path) -> No
         one.write(row(ADA, factory.failed()), 1)
         assert one.write(PASSED, 2)
     texts = {(tmp_path / name).read_text() for name in PLACES}
-    assert texts == {"html of 100", "json of 100", "md of 100"}
+    assert texts == {PAGE.decode(), "json of 100", "md of 100"}
 
 
 def test_a_row_without_a_receipt_gives_no_file(tmp_path: Path) -> None:
@@ -155,16 +161,16 @@ def test_a_receipt_is_taken_from_where_it_was_written(tmp_path: Path) -> None:
     with ledger(tmp_path) as book:
         render = Renderer()
         one = Shelf(tmp_path, book, render, "t1")
-        assert one.content(PASSED, "html") == b"html of 100"
+        assert one.content(PASSED, "html") == PAGE
         assert render.asked == []
         (tmp_path / PLACES[0]).write_text("100 of 100, says Ada")
-        assert one.content(PASSED, "html") == b"html of 100"
+        assert one.content(PASSED, "html") == PAGE
         (tmp_path / PLACES[2]).unlink()
         assert one.content(PASSED, "md") == b"md of 100"
-        assert render.asked == ["html", "md"]
+        assert render.asked == ["html", "md", "json"] * 2
         other = Shelf(tmp_path, book, render, "t2")
         other.content(PASSED, "json")
-        assert render.asked[2:] == ["json"]
+        assert render.asked[6:] == ["html", "md", "json"]
 
 
 def _of_class(book: Ledger) -> int:
