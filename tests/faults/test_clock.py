@@ -21,7 +21,8 @@ from tests.hostile.stage import Stage
 PACKAGE = Path(grader.__file__).parent
 _WALL_CLOCK = {"time.time", "time.time_ns", "time.localtime", "time.gmtime", "time.ctime"}
 _NOW = ("now", "utcnow", "today")
-# The dates of receipts, attempts, overrides and portfolios, and the age of a lock, told by a file's own date.
+# The dates of receipts, attempts, overrides and portfolios; the age of a lock, told by a file's own
+# date.
 ALLOWED = {
     "cli/portfolio.py": {"datetime.now"},
     "engine.py": {"datetime.now"},
