@@ -80,7 +80,9 @@ def shelf(
     Raises: UsageProblem where the results are signed and no key is given now, unless they are only
     read.
     """
-    by = ledger.about(_SIGNED) or _signed_by(root)
+    by = ledger.about(_SIGNED)
+    if not (by or signer or reading):
+        by = _signed_by(root)
     if by and signer is None and not reading:
         raise UsageProblem(
             f"these results are signed by key {by}, and this would take the signatures away",

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from grader.gradebook import results
 from grader.gradebook.ledger import Stand
+from grader.gradebook.receipts import FORMS
 from grader.gradebook.rounding import shown
 from grader.receipt.naming import stem_of
 from grader.records.gradebook import Mark, Note
+from grader.trust.seal import ENDING
 
 RECEIPTS, HISTORY = "receipts", "history"
 PSEUDONYM = re.compile(r"learner-[0-9]{3,}")
-_FORMS = ("html", "md", "json")
-_SIGNATURE = "dsse.json"
 
 
 def notes(root: Path, class_: Sequence[Stand], given: Mapping[str, tuple[Mark, ...]]) -> list[Note]:
@@ -114,7 +114,7 @@ def clear_pseudonyms(root: Path, graded: Collection[str]) -> None:
         if name in graded or not PSEUDONYM.fullmatch(name):
             continue
         try:
-            for form in _FORMS:
+            for form in FORMS:
                 (place / name / f"{name}.{form}").unlink(missing_ok=True)
         except OSError as error:
             raise results.unwritable(place / name, error) from error
@@ -127,9 +127,9 @@ def _others(folder: Path, current: str) -> Sequence[str]:
     found: set[str] = set()
     with suppress(OSError), os.scandir(folder) as inside:
         found = {one.name for one in inside if one.is_file(follow_symlinks=False)}
-    named = {name for name in found if not name.endswith(f".{_SIGNATURE}")}
+    named = {name for name in found if not name.endswith(f".{ENDING}")}
     stems = {name.removesuffix(".json") for name in named if name.endswith(".json")}
-    whole = {stem for stem in stems if all(f"{stem}.{form}" in found for form in _FORMS)}
+    whole = {stem for stem in stems if all(f"{stem}.{form}" in found for form in FORMS)}
     # Names that differ in case alone may be one file.
     alike = {stem for stem in whole if stem.casefold() == current.casefold()}
     return sorted(whole - alike) if current in whole else []
@@ -139,13 +139,13 @@ def _move(folder: Path, stem: str) -> Path:
     history = folder / HISTORY
     history.mkdir(exist_ok=True)
     place, number = history / stem, 1
-    while any(os.path.lexists(_with(place, form)) for form in (*_FORMS, _SIGNATURE)):
+    while any(os.path.lexists(_with(place, form)) for form in (*FORMS, ENDING)):
         number += 1
         place = history / f"{stem}-{number}"
-    for form in _FORMS:
+    for form in FORMS:
         os.replace(_with(folder / stem, form), _with(place, form))
     with suppress(FileNotFoundError):
-        os.replace(_with(folder / stem, _SIGNATURE), _with(place, _SIGNATURE))
+        os.replace(_with(folder / stem, ENDING), _with(place, ENDING))
     return _with(place, "html")
 
 
