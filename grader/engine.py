@@ -34,7 +34,8 @@ from grader.replay.client import Replayer
 from grader.sandbox import notebook
 from grader.sandbox.client import Learner
 from grader.sandbox.host import Host
-from grader.sandbox.launching import Allowance, no_temporary_folder
+from grader.sandbox.launching import Allowance
+from grader.sandbox.rooms import no_temporary_folder
 
 OPEN_CASE = "lesson"
 # Of the clean room: starting JAX and compiling take their share on a busy machine.

@@ -35,7 +35,7 @@ def main() -> None:
     except KeyboardInterrupt:
         # So soon that nothing else is there yet to say it.
         os.write(2, b"interrupted; nothing was written\n")
-        os._exit(130)
+        sys.exit(130)
     command_line()
 
 

@@ -21,6 +21,7 @@ import click
 from grader import __version__
 from grader.cli import early
 from grader.errors import GradeError, UsageProblem
+from grader.sandbox import rooms
 
 STARTED = time.monotonic()
 _COMMANDS = {
@@ -241,6 +242,7 @@ def main() -> None:
         code = run()
     finally:
         early.discard()
+        rooms.remove_all()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

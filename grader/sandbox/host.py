@@ -11,7 +11,6 @@ import io
 import itertools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,11 +22,11 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from grader.errors import Undecided
 from grader.process import Child, Exit, start
+from grader.sandbox import rooms
 from grader.sandbox.launching import (
     Allowance,
     command,
     environment,
-    private_folder,
     tail_file,
 )
 
@@ -99,7 +98,7 @@ class ForkServer:
         names = ("fd", "forbidden", "cache", "many", "room")
         call = f"{self.before}server.main({','.join(f'c[{name!r}]' for name in names)})"
         self._errors = tail_file()
-        self.room = private_folder()
+        self.room = rooms.make()
         config = {
             "fd": theirs.fileno(),
             "forbidden": list(forbidden),
@@ -199,7 +198,7 @@ class ForkServer:
         self._control.close()
         self._errors.close()
         # The server has done so already, unless it was ended itself.
-        shutil.rmtree(self.room, ignore_errors=True)
+        rooms.remove(self.room)
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -260,7 +259,7 @@ class SpawnHost:
         self._cache = cache
         self._forbidden = None if forbidden is None else list(forbidden)
         self._children: list[_Spawned] = []
-        self.room = private_folder()
+        self.room = rooms.make()
 
     def start(self, entry: str, workdir: str, allowance: Allowance) -> Child:
         """Start a process; see `Host.start`."""
@@ -314,7 +313,7 @@ class SpawnHost:
         for child in self._children:
             child.kill()
             child.wait(5.0)
-        shutil.rmtree(self.room, ignore_errors=True)
+        rooms.remove(self.room)
 
 
 def _open(fd: int, mode: str, buffering: int) -> BinaryIO:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from grader.errors import EnvironmentProblem
 from grader.sandbox import cache as cache_folder
+from grader.sandbox import rooms
 
 # Older OpenBLAS builds compute wrong results on some processors without these two.
 INHERITED = (
@@ -122,20 +122,4 @@ def tail_file() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
-        raise no_temporary_folder(error) from error
-
-
-def private_folder() -> str:
-    """Return a new folder that only this user may enter. Raises: EnvironmentProblem."""
-    try:
-        return tempfile.mkdtemp(prefix="grade-")
-    except OSError as error:
-        raise no_temporary_folder(error) from error
-
-
-def no_temporary_folder(error: OSError) -> EnvironmentProblem:
-    """Return the problem of a machine without a place for temporary files."""
-    return EnvironmentProblem(
-        f"no temporary file can be made: {error.strerror}",
-        next_step="make room, or set TMPDIR to a folder that can be written",
-    )
+        raise rooms.no_temporary_folder(error) from error
