@@ -18,6 +18,7 @@ from grader.records.evidence import Claim, Evidence, Program
 from grader.records.finding import Finding, Item, Source, Status
 from grader.records.observation import Observation
 from grader.records.truth import Array, Truth
+from grader.results import program_of
 from grader.sandbox import plainly
 from grader.sandbox.meaning import Raised
 from grader.sandbox.near import bare
@@ -26,8 +27,8 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 # Cases whose inputs no learner has seen have names that begin so.
 HIDDEN = "hidden_"
-_EMPTY = ("NoneType", "ellipsis")
-_FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
+EMPTY = ("NoneType", "ellipsis")
+FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
 _UNRUN = (
     'move it to module level: nothing under `if __name__ == "__main__":` runs while the grader'
     " imports the module"
@@ -38,7 +39,7 @@ _PURE = "compute with jax.numpy and jax.lax only; take prints and NumPy out of t
 _CAUSES = {
     "host_code": ("does not stay in JAX", _PURE),
     "callback": ("calls back into Python, so it is not a pure JAX program", _PURE),
-    "unfilled": ("is not filled in yet", _FILL_IN),
+    "unfilled": ("is not filled in yet", FILL_IN),
     "signature": (
         "does not take the arguments it is called with",
         "give it the parameters that the prompt names, in that order",
@@ -61,6 +62,7 @@ _RESULTS = {
     "dict": ("returns a dict", "return the array alone"),
 }
 _NO_ARRAY = re.compile(r"returned a value of type <class '(?:\w+\.)*(\w{1,40})'>, which is not")
+_OWN_TYPE = re.compile(r"containing an unregistered type `<class '(?:\w+\.)*(\w{1,40})'>`")
 _OTHER_MESH = "it was built for "
 _FATE_HINTS = {
     "deadlock": "every device must run the same collectives: move them out of a cond or an if",
@@ -83,8 +85,8 @@ class Case:
     given_names: frozenset[str] = frozenset()
 
     def line(self, name: str) -> int | None:
-        """Return the learner's line that binds `name` last."""
-        return self.evidence.lines.get(name)
+        """Return the learner's line that binds `name`, or the program of that result, last."""
+        return self.evidence.lines.get(program_of(name))
 
     def passed(self, check: str) -> bool:
         """Return whether an earlier check passed."""
@@ -127,18 +129,10 @@ def known(table: Mapping[Key, Value], key: Key, function: str) -> Value:
 
 def absent(case: Case, name: str) -> Decision | None:
     """Return why there is nothing to judge of a program, None when it was replayed."""
-    program = case.evidence.programs.get(name) or Program(name, "missing")
-    line = program.line or case.line(name)
-    if program.status == "missing":
-        return undefined(case, name)
-    if program.status == "not_callable":
-        if program.reason in _EMPTY:
-            return Decision("failed", f"`{name}` is still empty", line=line, hint=_FILL_IN)
-        message = f"`{name}` is not a function (it is a {program.reason})"
-        hint = f"bind {name} to the program itself, not to a result of calling it"
-        return Decision("failed", message, line=line, hint=hint)
-    if program.status == "refused":
-        return _refused(case, name, program, line)
+    found = _not_exported(case, program_of(name))
+    if found is not None:
+        return found
+    line = case.line(name)
     seen = case.observations.get(name)
     if seen is None or seen.fate == "undecided":
         why = seen.reason if seen else "it was not replayed"
@@ -154,8 +148,22 @@ def absent(case: Case, name: str) -> Decision | None:
     return None
 
 
+def _not_exported(case: Case, name: str) -> Decision | None:
+    program = case.evidence.programs.get(name) or Program(name, "missing")
+    line = program.line or case.line(name)
+    if program.status == "missing":
+        return undefined(case, name)
+    if program.status == "not_callable":
+        if program.reason in EMPTY:
+            return Decision("failed", f"`{name}` is still empty", line=line, hint=FILL_IN)
+        message = f"`{name}` is not a function (it is a {program.reason})"
+        hint = f"bind {name} to the program itself, not to a result of calling it"
+        return Decision("failed", message, line=line, hint=hint)
+    return _refused(case, name, program, line) if program.status == "refused" else None
+
+
 def _refused(case: Case, name: str, program: Program, line: int | None) -> Decision:
-    message, hint = _why(program)
+    message, hint = _why(program, _results(case, name))
     mistake = "host-round-trip" if _through_host(program) else None
     # A text that the learner raises by hand is no word of JAX.
     rules = case.rubric.refusals if program.cause != "own" else ()
@@ -168,9 +176,21 @@ def _through_host(program: Program) -> bool:
     return program.cause == "callback" or (program.cause == "host_code" and numpy)
 
 
-def _why(program: Program) -> tuple[str, str]:
+def _results(case: Case, name: str) -> tuple[str, ...]:
+    """Return what the results of a program are called, in order; nothing where it gives one."""
+    judged = dict.fromkeys(one for _, one in case.truth.answers if program_of(one) == name)
+    return tuple(one.partition(".")[2] for one in judged if one != name)
+
+
+def _why(program: Program, results: tuple[str, ...]) -> tuple[str, str]:
     """Return why a program could not be exported, as it goes on after its name, and what to try."""
     cause, hint = _CAUSES.get(program.cause, ("cannot be traced", _TRY_IT))
+    own_type = _OWN_TYPE.search(program.reason) if program.cause == "raised" else None
+    if own_type:
+        what = f"returns its result in a type of your own ({own_type[1]})"
+        return what, _side_by_side(results) if results else "return the array alone"
+    if program.cause == "result" and results:
+        return _several(program.reason, results)
     if program.cause == "result":
         kind, _, count = program.reason.partition(" of ")
         found = _RESULTS.get(kind)
@@ -191,6 +211,26 @@ def _why(program: Program) -> tuple[str, str]:
     if program.cause == "unfilled":
         said = said.removeprefix("NotImplementedError").removeprefix(": ")
     return cause + (f": {textwrap.shorten(said, 240, placeholder=' …')}" if said else ""), hint
+
+
+def _several(reason: str, results: tuple[str, ...]) -> tuple[str, str]:
+    """Return what a program gives in place of its several results, and what to return."""
+    kind, _, count = reason.partition(" of ")
+    asked = f"{', '.join(results[:-1])} and {results[-1]}"
+    found = {"None": "nothing", "structure": "one array" if count == "1" else "another structure"}
+    what = found.get(kind, f"a {kind} of {count}")
+    told = f"returns {what}, not {asked}"
+    if kind == "None":
+        return told, f"end the function in `return {', '.join(results)}`, in this order"
+    if kind == "dict":
+        told = f"returns a dict of {count}, not one with the keys {asked}, each an array"
+    elif kind in ("tuple", "list") and count == str(len(results)):
+        told = f"returns {asked} in another form: one of them is not an array but holds some"
+    return told, _side_by_side(results)
+
+
+def _side_by_side(results: tuple[str, ...]) -> str:
+    return f"return {', '.join(results)} in this order, each an array, or a dict with these keys"
 
 
 def _fate(seen: Observation) -> str:
@@ -240,7 +280,7 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
     if not own and not _has_begun(case):
         # Nothing but what the starter brings: not a mistake, a beginning.
         told = f"`{name}` is open: nothing is filled in yet"
-        return Decision("failed", told, source=source, hint=_FILL_IN)
+        return Decision("failed", told, source=source, hint=FILL_IN)
     hint = "define at module level what is missing, as the starter has it"
     return Decision("failed", message, source=source, hint=hint)
 

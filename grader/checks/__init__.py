@@ -79,14 +79,18 @@ def _ids_differ(rubric: Rubric) -> None:
 # What a parameter of this name refers to, in every kind of check.
 _PROGRAMS = {"program", "programs"}
 _CLAIMS = {"name", "figure", "table", "apart_from", "inputs", "exchanged"}
+_RESTORED = {"leaf", "written"}
+_MISTAKES = {"mistake", "gathered_inputs", "nothing_written", "written_late"}
 
 
 def _names_exist(check: Check, rubric: Rubric, exercise: Exercise) -> None:
-    programs = {program.name for program in exercise.programs}
+    programs = {program.name for program in exercise.programs} | set(exercise.judged())
     known = {"exercise.toml asks for no program": programs}
     known["exercise.toml has no claim"] = set(exercise.claims)
+    trips = {trip.name: trip.judged() for trip in exercise.round_trips}
+    known["exercise.toml has no round trip"] = {*trips, *(n for one in trips.values() for n in one)}
     known["there are no words for the mistake"] = {mistake.id for mistake in rubric.mistakes}
-    lacks = dict(zip(("program", "claim", "mistake"), known, strict=True))
+    lacks = dict(zip(("program", "claim", "round trip", "mistake"), known, strict=True))
     for sort, name in _references([check.params.model_dump(), rubric.model_dump()["refusals"]]):
         if name not in known[lacks[sort]]:
             raise ContentProblem(
@@ -97,7 +101,7 @@ def _names_exist(check: Check, rubric: Rubric, exercise: Exercise) -> None:
 
 
 def _references(value: Any) -> Iterator[tuple[str, str]]:
-    """Return each program, claim and mistake that parameters name, wherever they stand."""
+    """Return each program, claim, round trip and mistake that parameters name, wherever."""
     if isinstance(value, list | tuple):
         for entry in value:
             yield from _references(entry)
@@ -108,7 +112,9 @@ def _references(value: Any) -> Iterator[tuple[str, str]]:
         names = [inner] if isinstance(inner, str) else inner
         if key in _PROGRAMS | _CLAIMS and names is not None:
             yield from (("program" if key in _PROGRAMS else "claim", name) for name in names)
-        elif key in ("mistake", "gathered_inputs") and inner is not None:
+        elif key in _RESTORED and inner is not None:
+            yield "round trip", str(inner)
+        elif key in _MISTAKES and inner is not None:
             yield "mistake", str(inner)
         elif key == "layout_mistakes":
             yield from (("mistake", name) for name in inner.values())

@@ -14,6 +14,7 @@ from grader.errors import ContentProblem
 from grader.records.finding import Item
 from grader.records.observation import Observation
 from grader.records.truth import Answer
+from grader.results import program_of
 
 REDUCTIONS = ("all-reduce", "reduce-scatter")
 
@@ -34,10 +35,11 @@ class ProgramItem(Content):
 class Params(Content):
     """Parameters.
 
-    `relative_tolerance` is a share of the answer's largest absolute value; `open_case` is the case
-    a learner knows; `reductions` tells mistakes with equal values apart by how often the program
-    asks for a reduction, and `gathered_inputs` from them by an all-gather that the compiler had to
-    add; `low_precision` is the largest relative error of a 16-bit format.
+    `relative_tolerance` is a share of the answer's largest absolute value (an answer of an integer
+    dtype has none); `open_case` is the case a learner knows; `reductions` tells mistakes with equal
+    values apart by how often the program asks for a reduction, and `gathered_inputs` from them by
+    an all-gather that the compiler had to add; `low_precision` is the largest relative error of a
+    16-bit format.
     """
 
     items: tuple[ProgramItem, ...]
@@ -106,7 +108,7 @@ def _names(params: Params, case: Case, program: str) -> list[str]:
     hidden = [
         name
         for name, programs in case.truth.cases.items()
-        if name.startswith(params.hidden) and program in programs
+        if name.startswith(params.hidden) and program_of(program) in programs
     ]
     if not hidden:
         raise ContentProblem(
@@ -119,21 +121,25 @@ def _names(params: Params, case: Case, program: str) -> list[str]:
 
 def _one(params: Params, case: Case, seen: Observation, name: str) -> compare.Comparison:
     answer = known(case.truth.answers, (name, seen.name), "cases")
-    return _against(params, seen, name, answer.value)
+    return _against(params, seen, name, answer.value, _exact(answer))
+
+
+def _exact(answer: Answer) -> bool:
+    """Return whether a result is right or wrong and never nearly right: a count, a place, a key."""
+    return np.issubdtype(answer.value.dtype, np.integer)
 
 
 def _against(
-    params: Params, seen: Observation, name: str, reference: compare.Reference
+    params: Params, seen: Observation, name: str, reference: compare.Reference, exact: bool
 ) -> compare.Comparison:
     replay = seen.replays.get(name)
     shards = replay.shards if replay else ()
-    first = reference[0] if isinstance(reference, tuple) else reference
-    atol = params.relative_tolerance * float(np.abs(first).max(initial=0.0))
+    views = reference if isinstance(reference, tuple) else (reference,)
+    scale = max(float(np.abs(view).max(initial=0.0)) for view in views)
+    atol = 0.0 if exact else params.relative_tolerance * scale
     if len(shards) != params.devices:
         # A replica that is missing leaves no gap: only the count tells.
         return compare.Comparison(False, np.inf, (), False)
-    if isinstance(reference, tuple):
-        atol = params.relative_tolerance * max(float(np.abs(view).max()) for view in reference)
     return compare.shards(shards, seen.shape, reference, atol)
 
 
@@ -148,7 +154,7 @@ def _mistake(
         fits = {
             mistake.partition("/")[0]
             for mistake, value in answer.mistakes.items()
-            if _against(params, seen, name, value).equal
+            if _against(params, seen, name, value, _exact(answer)).equal
         }
         matching = fits if matching is None else matching & fits
     if matching:

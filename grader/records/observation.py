@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from grader.records.evidence import Shard
@@ -47,10 +47,20 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """A further array that a program gives: global shape, dtype, and its replays by case."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    replays: Mapping[str, Replay] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One exported program, replayed.
 
-    `shape` and `dtype` are those of the global result; `requested` comes from StableHLO,
+    `shape`, `dtype` and `replays` are those of the global result, of the first one where there are
+    several; `others` are the rest. `requested` comes from StableHLO,
     `compiled` from the partitioned module; `cpu_us` are completed CPU calls in microseconds.
     """
 
@@ -66,6 +76,32 @@ class Observation:
     compiled_unknown: str = ""
     cpu_us: tuple[float, ...] = ()
     element_types: tuple[str, ...] = ()
+    others: tuple[Result, ...] = ()
+
+    def with_replays(self, case: str, replays: Sequence[Replay]) -> Observation:
+        """Return this with what one case gave, a replay for each result; raises ValueError."""
+        first, *rest = replays
+        others = tuple(
+            replace(other, replays={**other.replays, case: one})
+            for other, one in zip(self.others, rest, strict=True)
+        )
+        return replace(self, replays={**self.replays, case: first}, others=others)
+
+    def apart(self, names: Sequence[str]) -> dict[str, Observation]:
+        """Return one observation for each of several results, under these names; else nothing.
+
+        A program that was not replayed has no results: each then shares its fate.
+        """
+        if len(names) < 2:
+            return {}
+        alone = replace(self, others=())
+        lacking = [Result((), "")] * (len(names) - 1 - len(self.others))
+        found = {names[0]: replace(alone, name=names[0])}
+        for name, other in zip(names[1:], [*self.others, *lacking], strict=True):
+            found[name] = replace(
+                alone, name=name, shape=other.shape, dtype=other.dtype, replays=other.replays
+            )
+        return found
 
     @property
     def replayed(self) -> bool:

@@ -16,7 +16,7 @@ from grader.catalog.models import Exercise
 from grader.errors import WireProblem
 from grader.process import BROKEN_DOWN, SIGKILL, Child, Deadline, Exit, exhausted
 from grader.records.evidence import Program
-from grader.records.observation import Collective, Fate, Observation, Replay
+from grader.records.observation import Collective, Fate, Observation, Replay, Result
 from grader.records.truth import Array
 
 PROGRAM_S = 40.0
@@ -27,16 +27,32 @@ Launch = Callable[[], Child]
 class Replayer:
     """The clean room as the coordinator sees it; programs may be handed in one at a time."""
 
-    def __init__(self, launch: Launch, cpu_s: int, exercise: Exercise, timed: str) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        cpu_s: int,
+        exercise: Exercise,
+        timed: str,
+        program_s: float = PROGRAM_S,
+    ) -> None:
         self._launch = launch
         self._cpu_s = cpu_s
         self._exercise = exercise
         self._timed = timed
+        self._program_s = program_s
         self._child: Child | None = None
         self._cases: dict[str, Mapping[str, list[Array]]] = {}
         self._waiting: list[Program] = []
         self._one_at_a_time = False
-        self.observations: dict[str, Observation] = {}
+        self._seen: dict[str, Observation] = {}
+
+    @property
+    def observations(self) -> dict[str, Observation]:
+        """What was seen so far by program, and by `program.result` where it gives several."""
+        found = dict(self._seen)
+        for name, seen in self._seen.items():
+            found.update(seen.apart(self._exercise.program(name).judged()))
+        return found
 
     def start(self, cases: Cases, *, ahead: bool = True) -> None:
         """Take the inputs known from the beginning.
@@ -71,7 +87,7 @@ class Replayer:
                 if len(self._waiting) > 1 and not self._one_at_a_time:
                     self._one_at_a_time = True
                     continue
-            self.observations[program.name] = seen
+            self._seen[program.name] = seen
             self._waiting.pop(0)
             if alive and self._one_at_a_time and self._waiting:
                 self._send_program(child, self._waiting[0])
@@ -79,7 +95,7 @@ class Replayer:
     def again(self, cases: Cases) -> None:
         """Run the programs that were replayed on further inputs."""
         self._cases.update(cases)
-        names = [n for n, seen in self.observations.items() if seen.replayed]
+        names = [n for n, seen in self._seen.items() if seen.replayed]
         child = self._child
         if child is None or not names or not cases:
             return
@@ -123,6 +139,7 @@ class Replayer:
                 "name": program.name,
                 "blob": base64.b64encode(program.blob).decode("ascii"),
                 "arguments": [a.model_dump(mode="json") for a in spec.arguments],
+                "results": list(spec.results),
                 "cases": [c for c, names in self._cases.items() if program.name in names],
                 "timed": self._timed,
             }
@@ -131,20 +148,20 @@ class Replayer:
     def _observe(self, child: Child, program: Program) -> tuple[Observation, bool]:
         """Return what was seen of one program, and whether the child still lives."""
         seen = Observation(program.name, "undecided", "the clean room gave no answer")
-        deadline = Deadline(PROGRAM_S)
+        deadline = Deadline(self._program_s)
         started = False
         try:
             while (frame := child.receive(deadline)) is not None:
                 started = started or frame["t"] == "ready"
                 if frame.get("name") != program.name:
                     continue
-                seen = _take(seen, frame)
+                seen = self._take(seen, frame)
                 if frame["t"] in ("end_of_program", "refused"):
                     return seen, True
         except TimeoutError:
             child.kill()
             child.finish()
-            if not started and not self.observations:
+            if not started and not self._seen:
                 return _lost(seen, "undecided", "the clean room did not start in time"), False
             return _lost(seen, "wall_limit", ""), False
         except (WireProblem, *wire.MALFORMED) as problem:
@@ -153,33 +170,42 @@ class Replayer:
             return _lost(seen, "crashed", f"it sent something that is no result: {problem}"), False
         ended = child.finish()
         # The frame that says so came before an earlier program's, where there was one.
-        began = started or bool(self.observations)
+        began = started or bool(self._seen)
         return _ended(seen, ended, child.output.result().text, began, self._cpu_s), False
+
+    def _take(self, seen: Observation, frame: Mapping[str, Any]) -> Observation:
+        """Return an observation with what a frame adds; raises ValueError for too few results."""
+        taken = _take(seen, frame)
+        if taken.replayed and len(taken.others) + 1 != len(
+            self._exercise.program(seen.name).judged()
+        ):
+            raise ValueError("the number of results is another one")
+        return taken
 
     def _replay_again(self, child: Child, name: str, case: str) -> bool:
         """Take in one further replay; returns False when the child is no more."""
-        deadline = Deadline(PROGRAM_S)
+        deadline = Deadline(self._program_s)
         try:
             while (frame := child.receive(deadline)) is not None:
                 if frame.get("name") == name and frame.get("case") == case:
                     if frame["t"] == "end_of_case":
                         return True
-                    self.observations[name] = _take(self.observations[name], frame)
+                    self._seen[name] = self._take(self._seen[name], frame)
         except (TimeoutError, WireProblem, *wire.MALFORMED):
             child.kill()
             child.finish()
         else:
             ended, text = child.finish(), child.output.result().text
-            told = _ended(self.observations[name], ended, text, True, self._cpu_s)
+            told = _ended(self._seen[name], ended, text, True, self._cpu_s)
             if told.fate == "undecided":
-                self.observations[name] = told
+                self._seen[name] = told
         self._child = None
         return False
 
     def _lose(self, name: str, case: str) -> None:
-        seen = self.observations[name]
+        seen = self._seen[name]
         lost = Replay(error="the program did not survive this input")
-        self.observations[name] = replace(seen, replays={**seen.replays, case: lost})
+        self._seen[name] = seen.with_replays(case, [lost] * (1 + len(seen.others)))
 
 
 def _take(seen: Observation, frame: Mapping[str, Any]) -> Observation:
@@ -187,12 +213,14 @@ def _take(seen: Observation, frame: Mapping[str, Any]) -> Observation:
     if kind == "refused":
         return replace(seen, fate="refused", reason=wire.text(frame["reason"], 500))
     if kind == "loaded":
+        first, *others = [_result(one) for one in frame["results"]]
         return replace(
             seen,
             fate="replayed",
             reason="",
-            shape=tuple(wire.integer(n) for n in frame["shape"]),
-            dtype=wire.text(frame["dtype"]),
+            shape=first.shape,
+            dtype=first.dtype,
+            others=tuple(others),
             devices=wire.integer(frame["devices"]),
             requested=tuple(_collective(one) for one in frame["requested"]),
             compiled=tuple(_collective(one) for one in frame["compiled"]),
@@ -201,12 +229,20 @@ def _take(seen: Observation, frame: Mapping[str, Any]) -> Observation:
         )
     if kind == "case":
         error = wire.text(frame.get("error", ""), 500)
-        shards = () if error else wire.shards_from_json(frame["shards"], seen.shape)
-        replays = {**seen.replays, wire.text(frame["case"]): Replay(shards, error)}
-        return replace(seen, replays=replays)
+        shapes = [seen.shape, *(other.shape for other in seen.others)]
+        given = [[] for _ in shapes] if error else frame["results"]
+        replays = [
+            Replay(() if error else wire.shards_from_json(shards, shape), error)
+            for shards, shape in zip(given, shapes, strict=True)
+        ]
+        return seen.with_replays(wire.text(frame["case"]), replays)
     if kind == "timed":
         return replace(seen, cpu_us=tuple(wire.number(us) for us in frame["us"][:32]))
     return seen
+
+
+def _result(message: Mapping[str, Any]) -> Result:
+    return Result(tuple(wire.integer(n) for n in message["shape"]), wire.text(message["dtype"]))
 
 
 def _collective(message: Mapping[str, Any]) -> Collective:

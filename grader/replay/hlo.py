@@ -16,6 +16,10 @@ COLLECTIVES = frozenset(
     ["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "collective-permute"]
     + ["collective-broadcast", "ragged-all-to-all"]
 )
+# What a compiler may put in the place of a collective, and what no program may ask for itself.
+_MOVES = frozenset(["send", "recv"])
+_ASYNCHRONOUS = COLLECTIVES | {"async", "send", "recv"}
+_ENDS = re.compile(r"-(done|update)$")
 _HEADER = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
 _LINE = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*)$")
 _OPCODE = re.compile(r"^([a-z][\w\-]*)\(")
@@ -137,7 +141,13 @@ def _walk(
         if base in COLLECTIVES:
             yield _collective(base, op, trips, participants)
             continue
-        if op.opcode in ("async-update", "async-done"):
+        if base in _MOVES:
+            raise UnknownSpelling(f"a {op.opcode} between devices")
+        if _ENDS.sub("", op.opcode) in _ASYNCHRONOUS:
+            continue  # counted where it starts, also where this names the same computation again
+        if _is_scatter(op, bodies):
+            # The sum and the cut of it run as one (openxla.org/xla/hlo_dumps shows such a fusion).
+            yield from _scattered(op, bodies, trips, participants)
             continue
         for called in _called(op):
             inner = trips
@@ -149,6 +159,29 @@ def _walk(
             elif op.opcode == "conditional":
                 inner = None
             yield from _walk(bodies, called, inner, participants, depth + 1)
+
+
+def _is_scatter(op: _Op, bodies: dict[str, list[_Op]]) -> bool:
+    """Return whether a fusion of a TPU's compiler is a reduce-scatter: a sum, and a cut of it."""
+    if op.opcode != "fusion" or "kind=kCustom" not in op.attributes:
+        return False
+    inner = [one.opcode for name in _called(op) for one in bodies.get(name, ())]
+    return inner.count("all-reduce") == 1 and "dynamic-slice" in inner
+
+
+def _scattered(
+    op: _Op, bodies: dict[str, list[_Op]], trips: int | None, participants: int
+) -> Iterator[Collective]:
+    inner = [one for name in _called(op) for one in bodies.get(name, ())]
+    for one in inner:
+        if one.opcode == "all-reduce":
+            found = _collective("reduce-scatter", one, trips, participants)
+            kept = sum(_nbytes(part) for part in _parts(op.result))
+            if found.group_size is None or kept * found.group_size != found.operand_bytes:
+                raise UnknownSpelling("a sum that is cut, and not into a piece for each rank")
+            yield found
+        elif one.opcode.removesuffix("-start") in COLLECTIVES:
+            raise UnknownSpelling(f"{one.opcode} beside a sum that is cut")
 
 
 def _called(op: _Op) -> Iterator[str]:
@@ -245,6 +278,8 @@ def _permuted(attributes: str) -> int:
     at = attributes.find("source_target_pairs=")
     if at < 0:
         raise UnknownSpelling("a collective-permute without its pairs")
+    if "slice_sizes=" in attributes:
+        raise UnknownSpelling("a collective-permute of parts of its operand")
     inside, _ = _balanced(attributes[at + len("source_target_pairs=") :])
     pairs = [pair.strip(" {}").split(",") for pair in _split(inside)]
     return sum(1 for pair in pairs if len(pair) == 2 and pair[0].strip() != pair[1].strip())

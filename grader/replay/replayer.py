@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from jax.sharding import Mesh, NamedSharding
 from grader import placement, wire
 from grader.records.observation import Collective
 from grader.replay import hlo, requested
+from grader.results import order
 
 SAMPLES = 7
 # For a short compilation: each program runs a few times on a few numbers. What is decided from the
@@ -38,11 +40,12 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A compiled program, where its arguments go, and whether it needs 64-bit types."""
+    """A compiled program, where its arguments go, if it needs 64-bit types, and its results."""
 
     compiled: Any
     shardings: list[NamedSharding]
     wide: bool
+    leaves: list[int]
 
 
 class Replayer:
@@ -62,11 +65,15 @@ class Replayer:
 
     def load_job(self, job: dict[str, Any]) -> dict[str, Any]:
         """Compile the program of a request; see `load`."""
-        return self.load(job["name"], base64.b64decode(job["blob"]), job["arguments"])
+        blob = base64.b64decode(job["blob"])
+        return self.load(job["name"], blob, job["arguments"], job["results"])
 
-    def load(self, name: str, blob: bytes, arguments: list[dict[str, Any]]) -> dict[str, Any]:
+    def load(
+        self, name: str, blob: bytes, arguments: list[dict[str, Any]], results: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """Compile a program for inputs stored as the lesson stores them; returns what it is."""
         exported, asked = admitted(blob)
+        leaves = _leaves(exported, results)
         wide = any(str(a.dtype) in WIDE for a in (*exported.in_avals, *exported.out_avals))
         _fits(exported, arguments)
         mesh = _mesh(exported)
@@ -77,14 +84,16 @@ class Replayer:
         ]
         with jax.enable_x64(wide):
             compiled = _compile(jax.jit(exported.call).lower(*specs))
-        self._loaded[name] = _Loaded(compiled, shardings, wide)
+        self._loaded[name] = _Loaded(compiled, shardings, wide, leaves)
         try:
             found, unknown = _compiled_collectives(compiled, exported.nr_devices)
         except hlo.TooDeep:
             raise Refused(f"it is nested deeper than {hlo.DEPTH} levels") from None
         return {
-            "shape": list(exported.out_avals[0].shape),
-            "dtype": str(exported.out_avals[0].dtype),
+            "results": [
+                {"shape": list(aval.shape), "dtype": str(aval.dtype)}
+                for aval in (exported.out_avals[leaf] for leaf in leaves)
+            ],
             "devices": exported.nr_devices,
             "requested": [_plain(item) for item in asked.collectives],
             "compiled": [_plain(item) for item in hlo.mark_compiler_made(found, asked.collectives)],
@@ -92,9 +101,9 @@ class Replayer:
             "element_types": list(asked.element_types),
         }
 
-    def run(self, name: str, case: str) -> list[dict[str, Any]]:
-        """Return the shards of one program's result on one case, one for each device."""
-        return wire.shards_to_json(self._call(name, case))
+    def run(self, name: str, case: str) -> list[list[dict[str, Any]]]:
+        """Return the shards of each of one program's results on one case, one for each device."""
+        return [wire.shards_to_json(result) for result in self._call(name, case)]
 
     def time(self, name: str, case: str) -> list[float]:
         """Return seven completed calls after a warm-up, in microseconds."""
@@ -113,12 +122,13 @@ class Replayer:
         inputs = zip(self.cases[case][name], loaded.shardings, strict=True)
         return [jax.device_put(array, sharding) for array, sharding in inputs]
 
-    def _call(self, name: str, case: str) -> jax.Array:
+    def _call(self, name: str, case: str) -> list[jax.Array]:
         loaded = self._loaded[name]
         with jax.enable_x64(loaded.wide):
-            out = jax.tree_util.tree_leaves(loaded.compiled(*self._placed(loaded, name, case)))[0]
+            out = jax.tree_util.tree_leaves(loaded.compiled(*self._placed(loaded, name, case)))
             # Two cores and many calls in flight can deadlock JAX 0.10: one call at a time.
-            return jax.block_until_ready(out)
+            done: list[jax.Array] = jax.block_until_ready([out[leaf] for leaf in loaded.leaves])
+            return done
 
 
 def admitted(blob: bytes) -> tuple[Any, requested.Asked]:
@@ -132,6 +142,8 @@ def admitted(blob: bytes) -> tuple[Any, requested.Asked]:
 
 
 def _compile(lowered: Any) -> Any:
+    if jax.default_backend() != "cpu":
+        return lowered.compile()  # the options are of the CPU's compiler
     for options in QUICKLY[:-1]:
         try:
             return lowered.compile(compiler_options=options)
@@ -146,8 +158,6 @@ def _deserialize(blob: bytes) -> Any:
         exported = jax.export.deserialize(bytearray(blob))
     except Exception as error:
         raise Refused(f"its export cannot be read ({type(error).__name__})") from error
-    if len(exported.out_avals) != 1:
-        raise Refused(f"it returns {len(exported.out_avals)} arrays, not one")
     if not all(type(n) is int for aval in exported.out_avals for n in aval.shape):
         raise Refused("the shape of its result is not fixed")
     if exported.nr_devices not in (1, 4):
@@ -164,6 +174,14 @@ def _asked(exported: Any) -> requested.Asked:
     if asked.refused:
         raise Refused(asked.refused)
     return asked
+
+
+def _leaves(exported: Any, results: Sequence[str]) -> list[int]:
+    leaves = order(exported.out_tree, results)
+    if leaves is None or len(exported.out_avals) != len(leaves):
+        wanted = "one" if not results else f"the {len(results)} named"
+        raise Refused(f"it returns {len(exported.out_avals)} arrays, not {wanted}")
+    return list(leaves)
 
 
 def _fits(exported: Any, arguments: list[dict[str, Any]]) -> None:

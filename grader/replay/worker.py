@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any, BinaryIO
 
 import jax
@@ -75,6 +75,7 @@ def _take_turns(turns: queue.SimpleQueue[Callable[[], None] | None]) -> None:
         os._exit(BROKEN_DOWN)
 
 
+@cache
 def _warm() -> None:
     """Take a tiny program the whole way once, while the learner's module still runs.
 
@@ -122,11 +123,11 @@ def _serve_again(replayer: Replayer, job: dict[str, Any], send: Send) -> None:
 
 def _serve_case(replayer: Replayer, name: str, case: str, send: Send) -> None:
     try:
-        send({"t": "case", "name": name, "case": case, "shards": replayer.run(name, case)})
+        send({"t": "case", "name": name, "case": case, "results": replayer.run(name, case)})
     except ImportError:
         raise
     except Exception as error:  # noqa: BLE001
-        send({"t": "case", "name": name, "case": case, "shards": [], "error": _brief(error)})
+        send({"t": "case", "name": name, "case": case, "results": [], "error": _brief(error)})
 
 
 def _brief(error: BaseException) -> str:
