@@ -78,20 +78,24 @@ eventfd2=19 getcwd=17
 # was opened for writing. It decides nothing about modes, owners, times, attributes and locks, so a
 # child could change them on every file that belongs to its user: no chmod, chown, utime, setxattr
 # or flock, by path or by descriptor. Nor truncate by path, which ABI 1 and 2 do not know.
+# What writes checkpoints also wakes its own threads over a pair of sockets and locks its files.
 _SCRATCH_NUMBERS = {
     "x86_64": """
 sendfile=40 ftruncate=77 rename=82 mkdir=83 rmdir=84 unlink=87 mkdirat=258 unlinkat=263
-renameat=264 fallocate=285 renameat2=316 copy_file_range=326
+renameat=264 fallocate=285 renameat2=316 copy_file_range=326 sendto=44 recvfrom=45 getsockname=51
+socketpair=53
 """,
     "aarch64": """
 mkdirat=34 unlinkat=35 renameat=38 ftruncate=46 fallocate=47 sendfile=71 renameat2=276
-copy_file_range=285
+copy_file_range=285 socketpair=199 getsockname=204 sendto=206 recvfrom=207
 """,
 }
 
 # Calls whose arguments decide. Everything else in the table is allowed whatever it is given.
 # fcntl leaves out F_SETOWN and F_SETSIG, with which the kernel would signal the parent for us,
-# and locks, with which a reader could stall whoever writes a cache. prctl leaves out
+# and locks, with which a reader could stall whoever writes a cache; with a scratch it has those of
+# an open file description, of which the exclusive one asks for a descriptor that may write, and
+# nobody here takes any. prctl leaves out
 # PR_SET_PDEATHSIG and PR_SET_DUMPABLE. pids and signals are ints: the kernel drops the upper word
 # as we do.
 _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -110,11 +114,20 @@ _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
     # No flag, RENAME_NOREPLACE, RENAME_EXCHANGE; RENAME_WHITEOUT would make a device.
     "renameat2": (4, (0, 1, 2)),
 }
+_WITH_SCRATCH: dict[str, tuple[int, tuple[int, ...]]] = {
+    # The above, and F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW.
+    "fcntl": (1, (0, 1, 2, 3, 4, 1030, 1032, 36, 37, 38)),
+    # SOCK_STREAM, plain or with SOCK_NONBLOCK, SOCK_CLOEXEC, both.
+    "socketpair": (1, (0x1, 0x801, 0x80001, 0x80801)),
+}
+# AF_UNIX and no other protocol: such a pair has no name, and nothing here can connect or bind.
+_EQUALS = {"socketpair": ((0, 1), (2, 0))}
 # By which argument a call names its signal, which may not be SIGKILL.
 _SIGNAL_AT = {"kill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
 _SIGKILL: Final = 9
-# Pointers that must be null: a child may read its limits and set none.
-_NULL_AT = {"prlimit64": 2}
+# Pointers that must be null: a child may read its limits and set none, and send to the other end
+# of its own pair only.
+_NULL_AT = {"prlimit64": 2, "sendto": 4}
 _OPEN_FLAGS_AT = {"open": 1, "openat": 2}
 _ACCESS_MODE, _READ_ONLY, _NEITHER, _TRUNCATE = 0o3, 0o0, 0o3, 0o1000
 _CLONE_THREAD: Final = 0x00010000
@@ -153,6 +166,10 @@ def _refuse_if(index: int, value: int) -> list[Step]:
     return [_argument(index), (_EQUAL, value, 0, 1), _answer(_REFUSE)]
 
 
+def _refuse_unless(index: int, value: int) -> list[Step]:
+    return [_argument(index), (_EQUAL, value, 1, 0), _answer(_REFUSE)]
+
+
 def _refuse_unless_null(index: int) -> list[Step]:
     lower, upper = _argument(index), (_LOAD, _ARGUMENTS_AT + 8 * index + 4, 0, 0)
     null = [(_EQUAL, 0, 1, 0), _answer(_REFUSE)]
@@ -184,18 +201,19 @@ def _open_as_declared(index: int) -> list[Step]:
     return [*mode, *writing, *reading]
 
 
-def _rule(name: str) -> list[Step]:
+def _rule(name: str, scratch: bool) -> list[Step]:
     if name == "clone":
         return _threads_only()
     if name == "clone3":  # its flags lie in memory, out of a filter's sight; glibc falls back
         return [_answer(_ABSENT)]
     if name in _OPEN_FLAGS_AT:
         return _open_as_declared(_OPEN_FLAGS_AT[name])
-    if name in _ONE_OF:
-        killing = _refuse_if(_SIGNAL_AT[name], _SIGKILL) if name in _SIGNAL_AT else []
-        setting = _refuse_unless_null(_NULL_AT[name]) if name in _NULL_AT else []
-        return [*killing, *setting, *_allow_if_one_of(*_ONE_OF[name])]
-    return [_answer(_ALLOW)]
+    steps = _refuse_if(_SIGNAL_AT[name], _SIGKILL) if name in _SIGNAL_AT else []
+    steps += _refuse_unless_null(_NULL_AT[name]) if name in _NULL_AT else []
+    for index, value in _EQUALS.get(name, ()):
+        steps += _refuse_unless(index, value)
+    allowed = _ONE_OF | _WITH_SCRATCH if scratch else _ONE_OF
+    return [*steps, *(_allow_if_one_of(*allowed[name]) if name in allowed else [_answer(_ALLOW)])]
 
 
 def numbers(machine: str, *, scratch: bool = False) -> dict[str, int]:
@@ -216,7 +234,7 @@ def build(machine: str, *, scratch: bool = False) -> Program:
     if machine == "x86_64":
         steps += [(_AT_LEAST, _X32_BIT, 0, 1), _answer(_REFUSE)]
     for name, number in numbers(machine, scratch=scratch).items():
-        rule = _rule(name)
+        rule = _rule(name, scratch)
         steps += [(_EQUAL, number, 0, len(rule)), *rule]
     steps.append(_answer(_REFUSE))
     code = b"".join(struct.pack("=HBBI", op, yes, no, max(k, 0)) for op, k, yes, no in steps)

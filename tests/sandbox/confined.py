@@ -162,6 +162,8 @@ def _serve(settings: Settings) -> None:
     acts |= {
         **scratch_probes.PROMISED,
         **scratch_probes.TRESPASSES,
+        **scratch_probes.BY_NAME,
+        **probes.PAIR,
         **scratch_probes.EXECUTIONS,
         **scratch_probes.BRIM,
     }

@@ -64,6 +64,8 @@ BARE: dict[str, Act] = {
     "rename": lambda s: os.rename(f"{s.workdir}/present", f"{s.workdir}/moved"),
     "read_through_link": lambda s: Path(s.workdir, "way-out").read_text(),
 }
+# Of a child without a scratch.
+PAIR: dict[str, Act] = {"stream_pair": lambda s: socket.socketpair()}
 
 
 def _fork(scene: Scene) -> int:
@@ -229,7 +231,10 @@ NETWORK: dict[str, Act] = {
     "udp_socket": lambda s: _socket(socket.AF_INET, socket.SOCK_DGRAM),
     "unix_socket": lambda s: _socket(socket.AF_UNIX, socket.SOCK_STREAM),
     "netlink_socket": lambda s: _socket(socket.AF_NETLINK, socket.SOCK_RAW),
-    "socketpair": lambda s: socket.socketpair(),
+    "datagram_pair": lambda s: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM),
+    "packet_pair": lambda s: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET),
+    "pair_of_another_family": _raw(53, 2, 1, 0, bytes(8)),
+    "pair_of_another_protocol": _raw(53, 1, 1, 6, bytes(8)),
 }
 
 FORBIDDEN = {**FILES, **PROCESSES, **ENDS, **KERNEL, **NETWORK}

@@ -5,12 +5,17 @@ The modules that an act uses are imported here: a child may be a user that canno
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures.thread
 import encodings.cp437
 import errno
+import fcntl
 import mmap
 import os
 import shutil
+import socket
 import stat
+import struct
 import tempfile
 import urllib.request
 import zipfile
@@ -22,8 +27,10 @@ import numpy as np
 from grader.sandbox.landlock import libc
 from tests.sandbox.probes import Act, Scene
 
-assert zipfile and encodings.cp437 and urllib.request  # NumPy imports them when it first needs them
+# NumPy imports some of them when it first needs them, a loop of asyncio the last.
+assert zipfile and encodings.cp437 and urllib.request and concurrent.futures.thread
 _PAGE = 4096
+_F_OFD_SETLK = 37
 _NOT_A_DIRECTORY_DESCRIPTOR = -100  # AT_FDCWD
 
 
@@ -124,7 +131,35 @@ def _mount_options(here: Path) -> object:
     return seen.f_flag & flags == flags and stat.S_IMODE(directory.st_mode) == 0o700
 
 
+def _event_loop(here: Path) -> object:
+    """Wake a loop from another thread, as what saves checkpoints does all the time."""
+
+    async def woken() -> int:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, os.getpid)
+
+    return asyncio.run(woken()) == os.getpid()
+
+
+def _locked(file: int) -> int:
+    """Take the exclusive lock of an open file description; raises OSError."""
+    whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    return len(fcntl.fcntl(file, _F_OFD_SETLK, whole))
+
+
+def _locks(here: Path) -> object:
+    file = os.open(here / "own-lock", os.O_RDWR | os.O_CREAT)
+    assert _locked(file)
+    # Not of a file that it may only read: there it would be in somebody's way.
+    assert _error_of(lambda: _locked(os.open(here / "own-lock", os.O_RDONLY))) == "EBADF"
+    os.close(file)
+    os.unlink(here / "own-lock")
+    return True
+
+
 PROMISED: dict[str, Act] = {
+    "event_loop": _here(_event_loop),
+    "locks": _here(_locks),
     "numpy": _here(_numpy),
     "tempfile": _here(_tempfile),
     "modes": _here(_modes),
@@ -219,6 +254,14 @@ def _unmount_the_scratch(scene: Scene) -> int:
 
 
 # Refused whether there is a scratch or not, and leaving nothing outside.
+def _send_by_name(scene: Scene) -> int:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        return ours.sendto(b"x", f"{scene.outside}/open/socket")
+
+
+BY_NAME: dict[str, Act] = {"send_by_name": _send_by_name}
+
 TRESPASSES: dict[str, Act] = {
     "write_outside": lambda s: os.open(_victim(s), os.O_WRONLY),
     "append_outside": lambda s: os.open(_victim(s), os.O_WRONLY | os.O_APPEND),

@@ -75,7 +75,9 @@ def unscratched(request: pytest.FixtureRequest, user: int) -> Iterator[Confined]
 
 
 @needs_linux
-@pytest.mark.parametrize("act", {**probes.FORBIDDEN, **scratch_probes.TRESPASSES})
+@pytest.mark.parametrize(
+    "act", {**probes.FORBIDDEN, **scratch_probes.TRESPASSES, **scratch_probes.BY_NAME}
+)
 def test_a_forbidden_act_is_refused(child: Confined, act: str) -> None:
     answer = child.ask(act)
     assert (answer.outcome, answer.errno in REFUSALS) == ("refused", True), answer
@@ -83,7 +85,7 @@ def test_a_forbidden_act_is_refused(child: Confined, act: str) -> None:
 
 
 @needs_linux
-@pytest.mark.parametrize("act", probes.BARE)
+@pytest.mark.parametrize("act", {**probes.BARE, **probes.PAIR})
 def test_without_a_scratch_nothing_is_writable(unscratched: Confined, act: str) -> None:
     answer = unscratched.ask(act)
     assert (answer.outcome, answer.errno in (errno.EPERM, errno.EACCES)) == ("refused", True)
