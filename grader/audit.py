@@ -5,14 +5,15 @@ It decides from receipts alone and prints nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from grader import checks, engine, intake
-from grader.catalog import starter
+from grader import checks, engine, intake, soundness
+from grader.catalog import needs, questions, starter
 from grader.catalog.load import Entry
 from grader.errors import ContentProblem, EnvironmentProblem, GradeError
 from grader.records.receipt import Receipt
@@ -85,9 +86,10 @@ def audit(
         done: told of each trial as it ends, in no order.
 
     Raises:
-        EnvironmentProblem: the solutions are not here (they do not travel in the wheel).
+        EnvironmentProblem: the solutions are not here (they do not travel in the wheel), or a
+            package that the exercise uses.
     """
-    trials = _trials(entry)
+    found = trials(entry)
     # Said once here, and not once for each file.
     checks.load(entry.rubric, entry.exercise)
     host = open_host()
@@ -95,19 +97,26 @@ def audit(
         with ThreadPoolExecutor(max_workers=jobs) as pool:
 
             def one(trial: Trial) -> Trial:
-                judged = _try(entry, trial, host)
+                judged = tried(entry, trial, host)
                 done(judged)
                 return judged
 
-            judged = tuple(pool.map(one, trials))
+            judged = tuple(pool.map(one, found))
     finally:
         host.close()
     ids = tuple(check.id for check in entry.rubric.checks)
-    found = Audit(entry.exercise.id, ids, judged)
-    return Audit(entry.exercise.id, ids, judged, tuple(_content(entry, found)))
+    whole = Audit(entry.exercise.id, ids, judged)
+    return Audit(entry.exercise.id, ids, judged, tuple(_content(entry, whole)))
 
 
-def _trials(entry: Entry) -> list[Trial]:
+def trials(entry: Entry) -> list[Trial]:
+    """Return the starter and every solution file of an exercise, none of them tried yet.
+
+    Raises:
+        EnvironmentProblem: the solutions are not here, or a package that the exercise uses.
+        ContentProblem: the starter or the prompt is missing.
+    """
+    needs.insist(entry.exercise)
     if not entry.solutions.is_dir():
         raise EnvironmentProblem(
             f"no solutions of {entry.exercise.id} are here: they stay in the checkout",
@@ -122,16 +131,17 @@ def _trials(entry: Entry) -> list[Trial]:
                 next_step="write it; docs/writing-an-exercise.md says what it holds",
             )
     starters = [entry.folder / name for name in ("starter.py", NOTEBOOK)]
-    trials = [Trial("starter", place) for place in starters if place.is_file()]
+    found = [Trial("starter", place) for place in starters if place.is_file()]
     roles: tuple[Role, ...] = ("accepted", "rejected", "hostile")
     for role in roles:
         files = sorted(p for p in (entry.solutions / role).glob("*") if p.suffix in _ENDINGS)
         beside = entry.exercise.siblings
-        trials += [Trial(role, path) for path in files if path.name not in beside]
-    return trials
+        found += [Trial(role, path) for path in files if path.name not in beside]
+    return found
 
 
-def _try(entry: Entry, trial: Trial, host: Host) -> Trial:
+def tried(entry: Entry, trial: Trial, host: Host) -> Trial:
+    """Return a trial with its receipt, and with what is wrong with that as its problem."""
     try:
         submission = Submission(trial.path.name, str(trial.path), trial.path.read_bytes())
         submission = intake.with_siblings(submission, entry.exercise.siblings)
@@ -196,10 +206,21 @@ def _content(entry: Entry, found: Audit) -> Iterable[str]:
         if mistake.id not in shown:
             yield f"mistake {mistake.id} is shown by no rejected file"
     yield from _told(entry)
+    yield from _agreeing(found)
+    yield from soundness.unsound(entry)
+    yield from questions.problems(entry.questions, entry.exercise, entry.rubric)
     known = {mistake.id for mistake in entry.rubric.mistakes}
     named = {mistake for trial in found.trials for mistake in _named(trial)}
     for mistake_id in sorted(named - known):
         yield f"the rubric has no words for the mistake {mistake_id}"
+
+
+def _agreeing(found: Audit) -> Iterable[str]:
+    """Return pairs of checks that every rejected file fails alike: one of the two says nothing."""
+    failed = {check: {t.name for t in found.killed(check)} for check in found.checks}
+    for one, other in itertools.combinations(found.checks, 2):
+        if failed[one] and failed[one] == failed[other]:
+            yield f"checks {one} and {other} fail for the same rejected files, so one tells nothing"
 
 
 def _told(entry: Entry) -> Iterable[str]:
@@ -232,6 +253,29 @@ def _named(trial: Trial) -> set[str]:
     for item in (item for finding in findings for item in finding.items):
         named.update(item.mistake.split("-or-") if item.mistake else ())
     return named
+
+
+def facts(found: Audit) -> dict[str, Any]:
+    """Return an audit as plain JSON: the checks, each file with what every check said, problems."""
+    return {
+        "exercise": found.exercise,
+        "checks": list(found.checks),
+        "killed": {check: len(found.killed(check)) for check in found.checks},
+        "problems": found.problems,
+        "trials": [_fact(found, trial) for trial in found.trials],
+    }
+
+
+def _fact(found: Audit, trial: Trial) -> dict[str, Any]:
+    receipt = trial.receipt
+    return {
+        "role": trial.role,
+        "file": trial.path.name,
+        "verdict": receipt.verdict if receipt else "not graded",
+        "points": receipt.points if receipt else None,
+        "checks": {check: _cell(trial, check) if receipt else "" for check in found.checks},
+        "problem": trial.problem,
+    }
 
 
 def matrix(found: Audit) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,25 @@ _SIGNS = {"named": "N", "failed": "x", "blocked": "b", "undecided": "?", "": "."
 @click.option(
     "--renew-notebook", is_flag=True, help="Write starter.ipynb from starter.py; audit nothing."
 )
+@click.option("--json", "as_json", metavar="FILE", help="Write all that was found as JSON too.")
+@click.option("--html", metavar="FILE", help="Write the table of files by checks as a page too.")
 @options.course
 def command(
-    exercise: str | None, jobs: int | None, renew_notebook: bool, course: str | None
+    exercise: str | None,
+    jobs: int | None,
+    renew_notebook: bool,
+    as_json: str | None,
+    html: str | None,
+    course: str | None,
 ) -> int:
     """Grade every solution of EXERCISE (of all, without one) and fail on any surprise.
 
-    Example: grade audit distributed-03
+    Example: grade audit distributed-03 --html audit.html
     """
     from grader import audit as auditing
 
     found = courses.find(course)
-    bad = False
+    results: list[Audit] = []
     for exercise_id in [exercise] if exercise else found.ids():
         entry = load(found, exercise_id)
         if renew_notebook:
@@ -53,8 +61,26 @@ def command(
             _say_trial,
         )
         _say_audit(result, auditing.matrix(result))
-        bad = bad or bool(result.problems)
-    return 3 if bad else 0
+        results.append(result)
+    facts = [auditing.facts(result) for result in results]
+    if as_json:
+        _write(as_json, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    if html:
+        from grader.receipt.render import fill
+
+        _write(html, fill("audit", "html", found.templates, audits=facts))
+    return 3 if any(result.problems for result in results) else 0
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"{path} cannot be written: {error.strerror}", next_step="name another file"
+        ) from error
+    click.echo(f"wrote {path}")
 
 
 def _renew(entry: Entry) -> None:
