@@ -11,7 +11,7 @@ from itertools import groupby
 
 from grader.portfolio.chart import Chart, chart, share
 from grader.portfolio.gather import Attempt
-from grader.receipt.view import explanations
+from grader.receipt.view import checkpoint, explanations, prediction
 from grader.records.receipt import Checkpoint, Prediction, Receipt
 
 Links = Callable[[Attempt], Sequence[tuple[str, str]]]
@@ -127,10 +127,10 @@ def _exercise(own: Sequence[Attempt], links: Links) -> Exercise:
 
 def _separate(own: Sequence[Receipt]) -> Separate:
     numbered = list(enumerate(own, 1))
-    predicted = [(n, one) for n, one in numbered if one.separate.prediction]
+    predicted = [(n, one) for n, one in numbered if prediction(one.separate)]
     explained = [(n, one) for n, one in numbered if one.separate.explanation]
     return Separate(
-        predictions=predicted[-1][1].separate.prediction or [] if predicted else [],
+        predictions=prediction(predicted[-1][1].separate) or [] if predicted else [],
         predicted_in=predicted[-1][0] if predicted else 0,
         answers=_answers(numbered),
         explanations=explanations(explained[-1][1].separate) if explained else [],
@@ -140,11 +140,10 @@ def _separate(own: Sequence[Receipt]) -> Separate:
 
 def _answers(numbered: Iterable[tuple[int, Receipt]]) -> list[Answer]:
     """Return the answers in order, equal ones that follow each other as one."""
-    given = [(n, one.separate.checkpoint) for n, one in numbered if one.separate.checkpoint]
+    given = [(n, answer) for n, one in numbered if (answer := checkpoint(one.separate))]
     found = []
     for _, same in groupby(given, key=lambda one: one[1]):
         run = list(same)
-        assert run[0][1] is not None
         found.append(Answer(_numbers([n for n, _ in run]), run[0][1]))
     return found
 
@@ -172,7 +171,7 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
         ("Grader", at.grader),
         ("Python", at.python),
         ("JAX", f"{at.jax}, jaxlib {at.jaxlib}, NumPy {at.numpy}"),
-        ("Platform", f"{at.platform}, {at.devices} logical CPU devices"),
+        ("Platform", f"{at.platform}, {at.told_devices()}"),
         ("Confinement", at.confinement.level),
     ]
 
