@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from grader.catalog.course import Course
 from grader.catalog.models import Content, Exercise, Explanations, Rubric
+from grader.catalog.questions import Questions
 from grader.errors import ContentProblem, UsageProblem
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ class Entry:
         """Return the explanations of mistakes; there need not be any. Raises: ContentProblem."""
         path = self.rubric_folder / "mistakes.toml"
         return _read(path, Explanations) if path.exists() else Explanations()
+
+    @cached_property
+    def questions(self) -> Questions:
+        """Return what is asked before and after; there need not be any. Raises: ContentProblem."""
+        path = self.folder / "questions.toml"
+        return _read(path, Questions) if path.exists() else Questions()
 
     @cached_property
     def digest(self) -> str:

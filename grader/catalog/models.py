@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from grader.records.base import Record
+from grader.results import names_of, program_of
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z]*-[0-9]{2}$")]
 Points = Annotated[int, Field(ge=0)]
+Letter = Literal["a", "b", "c", "d"]
 _TAKEN = sys.stdlib_module_names | {
     *("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "flatbuffers", "orbax"),
     *("grader", "submission"),
@@ -30,6 +32,7 @@ Sibling = Annotated[
     AfterValidator(_shadows_nothing),
 ]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_\-]*$")]
+_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class Content(Record):
@@ -45,15 +48,49 @@ class Argument(Content):
 
     name: str
     shape: tuple[int, ...]
-    dtype: Literal["float32", "float64", "int32"]
+    dtype: Literal["float32", "float64", "int32", "uint32"]
     split: int | None = None
 
 
 class Program(Content):
-    """A program that a solution must define; it takes `arguments` in order, gives one array."""
+    """A program that a solution must define; it takes `arguments` in order, gives one array.
+
+    With `results` it gives that many, as a tuple in this order or a dict with these keys; a rubric
+    calls each `program.result`.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
+    results: tuple[_Name, ...] = ()
+
+    def judged(self) -> tuple[str, ...]:
+        """Return the name of each array that it gives: the program's own where that is one."""
+        return names_of(self.name, self.results)
+
+
+class RoundTrip(Content):
+    """Two functions of a solution that keep a state and give it back.
+
+    `save(folder, state)` puts a dict of arrays on the devices into a folder that is not there yet;
+    `restore(folder, like)` gives a dict with the arrays of `leaves` back, stored as `like` says. A
+    rubric calls what comes back `name.leaf`.
+    """
+
+    name: _Name
+    save: _Name = "save"
+    restore: _Name = "restore"
+    leaves: tuple[Argument, ...] = Field(min_length=1)
+
+    def judged(self) -> tuple[str, ...]:
+        """Return the name of each array that comes back."""
+        return names_of(self.name, [leaf.name for leaf in self.leaves])
+
+
+class Need(Content):
+    """A package that an exercise uses; `extra` is the extra of ours that brings it, if one does."""
+
+    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,99}$")]
+    extra: Annotated[str, StringConstraints(pattern=r"^[a-z]*$")] = ""
 
 
 class Limits(Content):
@@ -77,7 +114,8 @@ class Separate(Content):
 class Exercise(Content):
     """What a learner sees, as data; the prompt and the starter stand beside it.
 
-    `siblings` names the files beside a submission that it may import or read.
+    `siblings` names the files beside a submission that it may import or read; `needs` the packages
+    that have to be there before anything of it can run.
     """
 
     id: Identifier
@@ -87,16 +125,30 @@ class Exercise(Content):
     minutes: int
     programs: tuple[Program, ...]
     claims: tuple[str, ...]
+    round_trips: tuple[RoundTrip, ...] = ()
     siblings: tuple[Sibling, ...] = ()
+    needs: tuple[Need, ...] = ()
     separate: Separate = Separate()
     limits: Limits = Limits()
 
+    @model_validator(mode="after")
+    def _names_differ(self) -> Exercise:
+        names = [*(p.name for p in self.programs), *(t.name for t in self.round_trips)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f"two programs or round trips are called {twice}")
+        return self
+
     def program(self, name: str) -> Program:
-        """Return the program called `name`; raises KeyError."""
+        """Return the program called `name`, or that gives the result `name`; raises KeyError."""
         for program in self.programs:
-            if program.name == name:
+            if program.name == program_of(name):
                 return program
         raise KeyError(name)
+
+    def judged(self) -> tuple[str, ...]:
+        """Return the names of all arrays that the programs give, in order."""
+        return tuple(name for program in self.programs for name in program.judged())
 
 
 class Mistake(Content):
@@ -169,10 +221,14 @@ class PayloadSpec(Content):
 
 
 class CheckpointSpec(Content):
-    """The right letter of the lesson's question, and the sentence shown with it."""
+    """The right letter of the lesson's question, and the sentence shown with it.
 
-    answer: Literal["a", "b", "c", "d"]
+    `feedback` says of each choice why it is right or not, for `grade quiz`.
+    """
+
+    answer: Letter
     because: str
+    feedback: dict[Letter, str] = {}
 
 
 class Rubric(Content):

@@ -6,17 +6,19 @@ only, and is never sent to a child.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
+from grader.catalog.models import RoundTrip
 from grader.errors import ContentProblem
-from grader.records.truth import Answer, Expected
+from grader.records.truth import Answer, Expected, Sent
 
 Array = np.ndarray[Any, Any]
 Made = TypeVar("Made")
@@ -61,9 +63,54 @@ class Oracle:
 
     def cases(self, seed: bytes) -> Cases:
         """Return the inputs by case and program, drawn from a seed of any length."""
-        words = list(np.frombuffer(seed.ljust((len(seed) + 3) // 4 * 4, b"\0"), dtype="<u4"))
-        rng = np.random.default_rng([int(word) for word in words])
-        return self._call("cases", dict, rng)
+        return self._call("cases", dict, _drawn_from(seed))
+
+    def states(self, seed: bytes, trips: Sequence[RoundTrip]) -> dict[str, list[Sent]]:
+        """Return the states that a module has to save and restore, by round trip.
+
+        They are sent to the learner's process, so nothing hidden is drawn from the same numbers.
+
+        Raises:
+            ContentProblem: `states` or `lost` is missing or fails, or gives other leaves.
+        """
+        if not trips:
+            return {}
+        lacking = [n for n in ("states", "lost") if not callable(getattr(self._module, n, None))]
+        if lacking:
+            raise ContentProblem(
+                f"oracle.py does not define {' and '.join(lacking)}, which round_trips need",
+                where=str(self._path),
+                next_step="docs/writing-an-exercise.md says what each gives",
+            )
+        apart = hashlib.sha256(b"round trips\0" + seed).digest()
+        drawn = self._call("states", dict, _drawn_from(apart))
+        found: dict[str, list[Sent]] = {}
+        for trip in trips:
+            given = drawn.get(trip.name, ())
+            states = [self._state(trip, one) for one in given]
+            if len(states) < 2:
+                self._wrong_states(f"{len(states)} states for {trip.name!r}, not two or more")
+            found[trip.name] = [
+                Sent(state, self._call("lost", _by_leaf, trip.name, state, states[number - 1]))
+                for number, state in enumerate(states)
+            ]
+        return found
+
+    def _state(self, trip: RoundTrip, given: Mapping[str, Any]) -> dict[str, Array]:
+        if sorted(given) != sorted(leaf.name for leaf in trip.leaves):
+            self._wrong_states(f"a state of {trip.name!r} with the leaves {', '.join(given)}")
+        state = {leaf.name: np.asarray(given[leaf.name], leaf.dtype) for leaf in trip.leaves}
+        for leaf in trip.leaves:
+            if state[leaf.name].shape != leaf.shape:
+                self._wrong_states(f"{trip.name}.{leaf.name} of shape {state[leaf.name].shape}")
+        return state
+
+    def _wrong_states(self, what: str) -> None:
+        raise ContentProblem(
+            f"oracle.py: states() gives {what}",
+            where=str(self._path),
+            next_step="let it give what exercise.toml says under round_trips",
+        )
 
     def answer(self, program: str, inputs: list[Array]) -> Answer:
         """Return the right global result on `inputs` and what each mistake would give."""
@@ -104,6 +151,18 @@ class Oracle:
                 where=str(self._path),
                 next_step="mend it; `grade audit` runs it again",
             ) from error
+
+
+def _drawn_from(seed: bytes) -> np.random.Generator:
+    words = list(np.frombuffer(seed.ljust((len(seed) + 3) // 4 * 4, b"\0"), dtype="<u4"))
+    return np.random.default_rng([int(word) for word in words])
+
+
+def _by_leaf(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Array]]:
+    return {
+        mistake: {leaf: np.asarray(value) for leaf, value in leaves.items()}
+        for mistake, leaves in raw.items()
+    }
 
 
 def _views(raw: Mapping[str, Any]) -> dict[str, Array | tuple[Array, ...]]:

@@ -1,0 +1,56 @@
+"""What `grade predict`, `quiz` and `hint` remember, in the receipt of a learner's own grade."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from grader import answers, hints
+from grader.errors import ContentProblem, EnvironmentProblem
+
+if TYPE_CHECKING:
+    from grader.catalog.load import Entry
+    from grader.catalog.questions import Questions
+    from grader.engine import Grade
+
+# Who says one of these grades for somebody else, or may do so.
+_FOR_OTHERS = ("learner", "instructor", "sign", "not_mine")
+
+
+def is_own(asked: Mapping[str, Any]) -> bool:
+    """Return whether the options of a grade leave it to whoever works at this machine."""
+    return not any(asked[name] for name in _FOR_OTHERS)
+
+
+def told(grade: Grade, entry: Entry) -> Grade:
+    """Return the grade with what is remembered of its exercise in the receipt.
+
+    Effects: remembers that there was a graded try, unless it was left undecided.
+    """
+    from grader.receipt import recalled
+
+    exercise = entry.exercise.id
+    memory = recalled.Memory(
+        answers.given(exercise), answers.quiz(exercise), hints.hints_used(exercise)
+    )
+    receipt = grade.receipt
+    if memory != recalled.Memory({}, None, {}):
+        receipt = recalled.with_memory(
+            receipt, entry.rubric, _questions(entry), grade.observations, memory
+        )
+    if receipt.verdict != "undecided":
+        # Where that cannot be kept no prediction can, so nothing is told wrongly.
+        with contextlib.suppress(EnvironmentProblem):
+            answers.try_once(exercise, receipt.created_at)
+    return replace(grade, receipt=receipt)
+
+
+def _questions(entry: Entry) -> Questions:
+    from grader.catalog import questions
+
+    try:
+        return entry.questions
+    except ContentProblem:  # the verdict stands without; `grade predict` says what is wrong
+        return questions.Questions()
