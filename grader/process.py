@@ -237,6 +237,10 @@ class Child:
         """Tell the child that its wall seconds are used up."""
         self._handle.remind()
 
+    def has_ended(self) -> bool:
+        """Return whether the child is known to be no more."""
+        return self._handle.wait(0.0) is not None
+
     def kill(self) -> None:
         """End the child at once."""
         self._handle.kill()

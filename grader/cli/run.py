@@ -14,7 +14,7 @@ import click
 
 from grader import intake, secret
 from grader.catalog import course as courses
-from grader.cli import early, options, signing
+from grader.cli import early, memory, options, signing
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
 from grader.sandbox import cache
 from grader.sandbox.host import Host
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from grader.records.instructor import InstructorRecord, SeedSource
     from grader.records.receipt import Receipt
     from grader.records.submission import Submission
+    from grader.sandbox.platforms import Platform
 
 _RENDERED: tuple[Literal["md", "html"], ...] = ("md", "html")
 EXIT_CODES = {"passed": 0, "failed": 1, "error": 1, "undecided": 5}
@@ -48,6 +49,7 @@ class _Grade(click.Command):
     "--out", metavar="DIR", help="Where receipts go (receipts), or a class's results (results)."
 )
 @options.require_confinement
+@options.platform
 @click.option("--no-cache", is_flag=True, help="Do without the cache of compiled programs.")
 @options.course
 @click.option("--no-receipt", is_flag=True, help="One file: show the verdict, write nothing.")
@@ -61,6 +63,9 @@ class _Grade(click.Command):
     "--instructor", is_flag=True, help="One file: write the seed and what was hidden too."
 )
 @click.option("--learner", metavar="NAME", help="One file: whose it is, for the receipt.")
+@click.option(
+    "--not-mine", is_flag=True, help="One file: leave out what predict, quiz and hint remember."
+)
 @click.option("--sign", metavar="KEY", help="Sign every receipt; see `grade keygen`.")
 @click.option("--timings", is_flag=True, help="One file: say on stderr where the time went.")
 @click.option("--source", metavar="LAYOUT", help="A class: take the files to be laid out so.")
@@ -88,7 +93,7 @@ def command(exercise: str, files: tuple[str, ...], **asked: Any) -> int:
     if exercise not in found.ids():
         if not many:
             intake.read(files[0])
-        _complain_about(found, exercise)
+        complain_about(found, exercise)
     return _class(found, exercise, files, asked) if many else _one(found, exercise, files[0], asked)
 
 
@@ -99,6 +104,8 @@ _OF_ONE = {
     "seed": ("--seed", None),
     "instructor": ("--instructor", False),
     "learner": ("--learner", None),
+    "platform": ("--platform", "cpu"),
+    "not_mine": ("--not-mine", False),
     "timings": ("--timings", False),
 }
 _OF_CLASS = {
@@ -165,8 +172,9 @@ def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, An
         )
     learner, signer = signing.learner(asked["learner"]), _signer(asked)
     submission = intake.read(file)
-    place = None if asked["no_cache"] else early.cache_place(found, exercise)
-    host = early.take(found, place, asked["sign"])
+    platform = options.chosen(asked["platform"])
+    place = None if asked["no_cache"] or platform else early.cache_place(found, exercise)
+    host = early.take(found, place, asked["sign"], platform)
     try:
         wanted = _Wanted(
             seed=given,
@@ -174,9 +182,11 @@ def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, An
             only_full=signing.only_full(asked["require_confinement"], asked["sign"]),
             receipts=not asked["no_receipt"],
             key=asked["sign"],
+            platform=platform,
         )
         result, entry = _grade(host, found, exercise, submission, wanted)
         result = replace(result, receipt=result.receipt.model_copy(update={"learner": learner}))
+        result = memory.told(result, entry) if memory.is_own(asked) else result
         record = _record(result, wanted) if asked["instructor"] else None
         out = Path(asked["out"] or "receipts") if wanted.receipts else None
         trouble = _deliver(result, record, entry, submission, out, asked["as_json"], signer)
@@ -195,7 +205,8 @@ def _one(found: courses.Course, exercise: str, file: str, asked: Mapping[str, An
 class _Wanted:
     """How to grade: with which seed or secret, confined how, and whether to write receipts.
 
-    `key` is the file of the key that signs, which no child may be given.
+    `key` is the file of the key that signs, which no child may be given; `platform` are real
+    devices.
     """
 
     seed: bytes | None
@@ -203,6 +214,7 @@ class _Wanted:
     only_full: bool
     receipts: bool
     key: str | None = None
+    platform: Platform | None = None
 
 
 def _signer(asked: Mapping[str, Any]) -> CryptoSigner | None:
@@ -230,7 +242,8 @@ def _given(seed: str | None) -> bytes | None:
     return material
 
 
-def _complain_about(found: courses.Course, exercise: str) -> None:
+def complain_about(found: courses.Course, exercise: str) -> None:
+    """Raise what keeps an exercise from being one of this course: a GradeError that says so."""
     from grader.catalog.load import entry
 
     entry(found, exercise)
@@ -253,7 +266,7 @@ def _grade(
         submission = intake.with_siblings(submission, entry.exercise.siblings)
         signing.refuse_handing_over(wanted.key, submission)
         if wanted.receipts:
-            _prepare(entry)
+            prepare(entry)
         result = engine.grade(
             entry,
             submission,
@@ -261,6 +274,7 @@ def _grade(
             seed=wanted.seed,
             course_secret=wanted.course_secret,
             only_full=wanted.only_full,
+            platform=wanted.platform,
             started=STARTED,
         )
     return result, entry
@@ -285,7 +299,7 @@ def _record(result: Grade, wanted: _Wanted) -> InstructorRecord:
     )
 
 
-def _prepare(entry: Entry) -> None:
+def prepare(entry: Entry) -> None:
     """Load what showing and writing need while the children are still loading JAX."""
     from grader.receipt import render
 
@@ -318,7 +332,7 @@ def _deliver(
     if out is not None:
         try:
             origin = os.path.realpath(submission.path)
-            written = _write(result.receipt, record, entry, origin, out, signer)
+            written = write_receipts(result.receipt, record, entry, origin, out, signer)
         except EnvironmentProblem as problem:
             trouble = problem
     if as_json:
@@ -329,7 +343,7 @@ def _deliver(
     return trouble
 
 
-def _write(
+def write_receipts(
     receipt: Receipt,
     record: InstructorRecord | None,
     entry: Entry,
@@ -337,6 +351,7 @@ def _write(
     out: Path,
     signer: CryptoSigner | None,
 ) -> Written:
+    """Render a receipt in every form and keep them under `out`; see `store.write`."""
     from grader.receipt import instructor
     from grader.receipt.render import render
     from grader.receipt.store import write

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
+from grader.cli import language
 from grader.receipt import exhibits, view
 from grader.receipt.escape import visible, visible_line
 
@@ -85,13 +86,30 @@ def spinner(console: Console, text: str) -> Iterator[None]:
         yield
         return
     sign = "dots" if _can_show(console, "⠋") else "line"
-    with console.status(_text(console, text), spinner=sign):
+    with console.status(_text(console, _said(console, text)), spinner=sign):
         yield
 
 
 def show_receipt(console: Console, receipt: Receipt, written: Written | None) -> None:
     """Print the checks, what failed and what to try, the total, and where the receipts are."""
     _Printer(console, receipt).everything(written)
+
+
+def show_again(console: Console, receipt: Receipt, clock: str, said: Sequence[str]) -> None:
+    """Print a further try: the verdict with what is new in it, and the first check that is open.
+
+    `said` begins with the points, and goes on with what became of the try before.
+    """
+    _Printer(console, receipt).again(clock, said)
+
+
+def is_of_the_whole(check: Finding) -> bool:
+    """Return whether a check says nothing but what keeps all of a module back."""
+    return bool(_of_the_whole([check.message, *_messages(check)]))
+
+
+def _messages(check: Finding) -> list[str]:
+    return [part.message for part in check.items if part.status != "passed" and part.message]
 
 
 def _of_the_whole(messages: list[str]) -> str:
@@ -119,6 +137,10 @@ def _fit(console: Console, text: str) -> str:
     return text.encode(console.encoding, "backslashreplace").decode(console.encoding)
 
 
+def _said(console: Console, text: str) -> str:
+    return language.said(text, console.encoding)
+
+
 def _text(console: Console, text: str, style: str = "") -> Text:
     from rich.text import Text
 
@@ -139,8 +161,8 @@ class _Printer:
 
     def everything(self, written: Written | None) -> None:
         self.gap()
-        self.line(f"{self.receipt.exercise} · {self.receipt.exercise_title}", "bold")
-        self.line(self.receipt.submission.name, "dim")
+        self.line(f"{self.receipt.exercise} · {self.receipt.exercise_title}", "bold", quoted=True)
+        self.line(self.receipt.submission.name, "dim", quoted=True)
         self.gap()
         self.outcome()
         for note in self.receipt.notes:
@@ -151,16 +173,47 @@ class _Printer:
         self.total()
         self.where(written)
 
+    def again(self, clock: str, said: Sequence[str]) -> None:
+        receipt = self.receipt
+        self.apart = False
+        self.gap()
+        headline = f"{self.said(view.headline(receipt))}: {self.said(said[0])}"
+        style = f"bold {_VERDICTS[receipt.verdict]}"
+        self.line(f"{clock}  {headline}", style, quoted=True)
+        for text in said[1:]:
+            self.line(text, indent=len(clock) + 2)
+        self.outcome()
+        waiting = [check for check in receipt.checks if check.status != "passed"]
+        told = next((check for check in waiting if not is_of_the_whole(check)), None)
+        if told is not None:
+            self.gap()
+            self.check(told)
+        rest = [check.id for check in waiting if check is not told]
+        if rest and told is not None:
+            self.line(f"also open: {', '.join(rest)}", "dim")
+
     def gap(self) -> None:
         """Print one empty line, unless there is one already."""
         if not self.apart:
             self.console.print()
         self.apart = True
 
-    def line(self, text: str, style: str = "", indent: int = 0, label: str = "") -> None:
-        """Print a paragraph that wraps in its own column, beside `label` where there is one."""
+    def line(
+        self,
+        text: str,
+        style: str = "",
+        indent: int = 0,
+        label: str = "",
+        *,
+        quoted: bool = False,
+    ) -> None:
+        """Print a paragraph that wraps in its own column, beside `label` where there is one.
+
+        It is in the reader's language, unless it is `quoted`: somebody's own words.
+        """
         from rich.text import Text
 
+        text, label = text if quoted else self.said(text), self.said(label)
         lead = " " * indent + (f"{label:<8} " if label else "")
         room = max(self.console.width - len(lead), 10)
         for number, part in enumerate(_text(self.console, text, style).wrap(self.console, room)):
@@ -169,12 +222,15 @@ class _Printer:
             self.console.print(Text.assemble((start, "dim"), part), soft_wrap=True)
         self.apart = False
 
+    def said(self, text: str) -> str:
+        return _said(self.console, text)
+
     def check(self, check: Finding) -> None:
         from rich.text import Text
 
         mark = _PLAIN_GLYPHS[check.status] if self.plain else view.glyph(check.status)
         start = Text.assemble(
-            (f"{mark} {view.word(check.status)}".ljust(12), _STYLES[check.status]),
+            (f"{mark} {self.said(view.word(check.status))}".ljust(12), _STYLES[check.status]),
             (f"{check.id:<{self.id_width}}", "bold"),
             f"{check.points:>5}/{check.max_points:<3}  ",
         )
@@ -190,11 +246,11 @@ class _Printer:
 
     def details(self, check: Finding) -> None:
         """Print what was observed, which mistake that matches, and what to try."""
-        reason = _of_the_whole([check.message, *self.messages(check)])
+        reason = _of_the_whole([check.message, *_messages(check)])
         if reason and reason == self.whole:
             return  # once is enough for what keeps all of it back
         self.whole = reason or self.whole
-        said = view.grouped(dict.fromkeys([check.message, *self.messages(check)]))
+        said = view.grouped(dict.fromkeys([check.message, *_messages(check)]))
         told = (said, check.mistake, check.hint, check.line)
         if told == self.last:
             self.line("the same as above", "dim", 4)
@@ -217,11 +273,9 @@ class _Printer:
                 "cyan",
                 indent=4,
                 label=exhibits.place(self.receipt, check.line or 0),
+                quoted=True,
             )
         self.gap()
-
-    def messages(self, check: Finding) -> list[str]:
-        return [part.message for part in check.items if part.status != "passed" and part.message]
 
     def outcome(self) -> None:
         outcome = self.receipt.outcome
@@ -229,11 +283,11 @@ class _Printer:
             return
         self.gap()
         where = f" at {exhibits.place(self.receipt, outcome.line)}" if outcome.line else ""
-        self.line(f"{view.sentence(outcome.kind)}{where}", "bold red")
+        self.line(self.said(view.sentence(outcome.kind)) + self.said(where), "bold red")
         self.line(outcome.message, indent=2)
         for frame in outcome.traceback[-_MOST_FRAMES:]:
             for part in visible(frame).rstrip("\n").split("\n"):
-                self.line(part, "dim", indent=4)
+                self.line(part, "dim", indent=4, quoted=True)
         if outcome.next_step:
             self.line(outcome.next_step, indent=2, label="try")
         self.gap()
@@ -243,7 +297,8 @@ class _Printer:
         self.gap()
         so_far = " so far" if receipt.verdict == "undecided" else ""
         points = f"{receipt.points} of {receipt.max_points} points{so_far}"
-        self.line(f"{view.headline(receipt)}: {points}", f"bold {_VERDICTS[receipt.verdict]}")
+        headline = self.said(view.headline(receipt))
+        self.line(f"{headline}: {self.said(points)}", f"bold {_VERDICTS[receipt.verdict]}")
         if receipt.verdict == "undecided":
             self.line(view.summary(receipt))
         parts = "; ".join(view.separate_summary(receipt))
@@ -257,7 +312,7 @@ class _Printer:
         paths = [path for path in forms if path is not None]
         for number, path in enumerate(paths):
             # Unwrapped, so that a long path can still be copied or clicked.
-            shown = f"{'' if number else 'receipt':<9}{path}"
+            shown = f"{'' if number else self.said('receipt'):<9}{path}"
             self.console.print(_text(self.console, shown), soft_wrap=True)
         if written.message:
             self.line(written.message, "dim")
