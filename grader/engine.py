@@ -6,36 +6,42 @@ It decides nothing itself: each stage is a function of the one before.
 from __future__ import annotations
 
 import hashlib
-import platform
 import secrets
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from platform import uname
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader import checks, compare, intake, scoring, secret
 from grader.case import HIDDEN, Case, as_array
+from grader.catalog import needs
 from grader.catalog.load import Entry
 from grader.catalog.oracle import Cases
+from grader.errors import ContentProblem
 from grader.receipt.build import Parts, build
 from grader.records.evidence import Claim, Evidence, Outcome
 from grader.records.finding import Finding
 from grader.records.observation import Observation
-from grader.records.receipt import Receipt
+from grader.records.receipt import Execution, Receipt
 from grader.records.submission import Submission
 from grader.records.truth import Answer, Array, Truth
-from grader.replay.client import Replayer
+from grader.replay.client import PROGRAM_S, Replayer
 from grader.sandbox import notebook
 from grader.sandbox.client import Learner
 from grader.sandbox.host import Host
 from grader.sandbox.launching import Allowance
 from grader.sandbox.rooms import no_temporary_folder
+
+if TYPE_CHECKING:
+    from grader.sandbox.platforms import Found, Platform
 
 OPEN_CASE = "lesson"
 # Of the clean room: starting JAX and compiling take their share on a busy machine.
@@ -65,6 +71,7 @@ def grade(
     course_secret: bytes | None = None,
     only_full: bool = False,
     alone: bool = True,
+    platform: Platform | None = None,
     progress: Progress = lambda _stage: None,
     started: float | None = None,
 ) -> Grade:
@@ -75,23 +82,23 @@ def grade(
         submission: the learner's file.
         host: starts the confined children.
         seed: that of an earlier grade, to make it again.
-        course_secret: key under which a seed follows from the submission and the rubric; None
-            draws 16 random bytes in its place.
+        course_secret: key that makes a seed of submission and rubric; None: 16 random bytes do.
         only_full: whether to run nothing where a required layer of confinement is missing.
         alone: whether cores idle meanwhile, so that work ahead makes this grade faster.
+        platform: real devices for which `host` was opened, None for logical CPU devices.
         progress: told the name of each stage as it begins.
         started: monotonic time from which `wall_s` counts.
 
     Raises:
         ContentProblem: the course is wrong.
-        EnvironmentProblem: confinement is not full, and has to be.
+        EnvironmentProblem: full confinement, four devices or a package are missing.
         Undecided: our side could not run it.
     """
-    clock = _Clock(started, progress)
+    needs.insist(entry.exercise)
     rubric_checks = checks.load(entry.rubric, entry.exercise)
     seed = seed or _seed(entry, submission, course_secret or secrets.token_bytes(16))
-    clock.stage("running")
-    room = _Room(host, only_full, alone)
+    clock = _Clock(started, progress, "running")
+    entry, room = _on_devices(entry, _Room(host, only_full, alone), platform)
     submission, refused = _opened(submission, room)
     evidence, observations, truth = _measure(entry, submission, refused, room, seed, clock)
     clock.stage("checking")
@@ -106,16 +113,19 @@ def grade(
         observations=observations,
         findings=findings,
         verdict=scoring.verdict(findings, evidence.outcome),
-        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-        notes=_notes(submission, evidence),
+        platform=machine(),
+        notes=_notes(submission, evidence, room.found),
+        execution=_execution(room.found),
         created_at=now(),
         wall_s=round(clock.total(), 3),
     )
-    receipt = build(parts)
-    clock.stage("")
-    return Grade(
-        receipt, seed, clock.stages, evidence.claims, observations, truth, evidence.cache_hits
-    )
+    receipt, stages, hits = build(parts), clock.stages_s(), evidence.cache_hits
+    return Grade(receipt, seed, stages, evidence.claims, observations, truth, hits)
+
+
+def machine() -> str:
+    """Return system, release and architecture."""
+    return " ".join(uname()[index] for index in (0, 2, 4))
 
 
 def now() -> str:
@@ -126,11 +136,12 @@ def now() -> str:
 class _Clock:
     """When each stage began; timings stand outside every verdict."""
 
-    def __init__(self, started: float | None, progress: Progress) -> None:
+    def __init__(self, started: float | None, progress: Progress, first: str) -> None:
         self._started = time.monotonic() if started is None else started
         self._progress = progress
         self._at, self._name = time.monotonic(), ""
         self.stages: dict[str, float] = {}
+        self.stage(first)
 
     def stage(self, name: str) -> None:
         now = time.monotonic()
@@ -139,6 +150,11 @@ class _Clock:
         self._at, self._name = now, name
         if name:
             self._progress(name)
+
+    def stages_s(self) -> Mapping[str, float]:
+        """Return what each stage took; the last one ends here."""
+        self.stage("")
+        return self.stages
 
     def total(self) -> float:
         return time.monotonic() - self._started
@@ -158,11 +174,42 @@ def seed_from(
 
 @dataclass(frozen=True)
 class _Room:
-    """Where the children run, and how."""
+    """Where the children run, and how; `found` are real devices, which one child has at a time."""
 
     host: Host
     only_full: bool
     alone: bool
+    found: Found | None = None
+
+    @property
+    def precision(self) -> str:
+        """Return the fixed precision of matrix products, empty where it is a module's own."""
+        return self.found.platform.precision if self.found else ""
+
+    @property
+    def program_s(self) -> float:
+        """Return the seconds that the clean room has for one program."""
+        return PROGRAM_S * self.found.platform.patience if self.found else PROGRAM_S
+
+
+def _on_devices(entry: Entry, room: _Room, wanted: Platform | None) -> tuple[Entry, _Room]:
+    """Return entry and room for real devices. Raises: EnvironmentProblem where they are missing."""
+    if wanted is None:
+        return entry, room
+    from grader.sandbox import platforms
+
+    with _workdir(room.host, None) as empty:
+        found = platforms.find(room.host, wanted, empty, only_full=room.only_full)
+    entry = replace(entry, exercise=platforms.patient(entry.exercise, wanted))
+    # The clean room starts when the module's process has left the devices, and not ahead.
+    return entry, replace(room, alone=False, found=found)
+
+
+def _execution(found: Found | None) -> Execution | None:
+    if found is None:
+        return None
+    wanted = found.platform
+    return Execution(platform=wanted.name, kind=found.kind, matmul_precision=wanted.precision)
 
 
 def _opened(submission: Submission, room: _Room) -> tuple[Submission, Outcome | None]:
@@ -188,11 +235,20 @@ def _measure(
     """Run the module, replay its programs while it still exports, and work out what is right."""
     cases = entry.oracle.cases(seed)
     answers = _answers(entry, cases)
+    states = entry.oracle.states(seed, entry.exercise.round_trips)
     if refused is not None:
-        truth = Truth(cases, answers, entry.oracle.claims({}, {}))
+        truth = Truth(cases, answers, entry.oracle.claims({}, {}), round_trips=states)
         return Evidence(outcome=refused), {}, _with_numbers(entry, truth)
     with _workdir(room.host, submission) as folder, _workdir(room.host, None) as empty:
-        learner = Learner(room.host, entry.exercise, submission, folder, only_full=room.only_full)
+        learner = Learner(
+            room.host,
+            entry.exercise,
+            submission,
+            folder,
+            only_full=room.only_full,
+            precision=room.precision,
+            states=states,
+        )
         learner.start()
         allowance = _replay_allowance(entry, room)
         replayer = Replayer(
@@ -200,6 +256,7 @@ def _measure(
             allowance.cpu_s,
             entry.exercise,
             OPEN_CASE,
+            room.program_s,
         )
         try:
             replayer.start(cases, ahead=room.alone)
@@ -211,21 +268,29 @@ def _measure(
         finally:
             replayer.close()
         own = _own(replayer.observations)
-        truth = Truth(cases, answers, entry.oracle.claims(given, own))
+        truth = Truth(cases, answers, entry.oracle.claims(given, own), round_trips=states)
         return evidence, replayer.observations, _with_numbers(entry, truth)
 
 
 def _with_numbers(entry: Entry, truth: Truth) -> Truth:
-    return Truth(
-        truth.cases, truth.answers, truth.claims, entry.oracle.figures(), entry.oracle.rows()
-    )
+    return replace(truth, figures=entry.oracle.figures(), rows=entry.oracle.rows())
 
 
 def _answers(entry: Entry, cases: Cases) -> dict[tuple[str, str], Answer]:
+    known = {program.name for program in entry.exercise.programs}
+    for case, programs in cases.items():
+        for program in programs.keys() - known:
+            raise ContentProblem(
+                f"oracle.py: cases() gives inputs of {program!r} in {case!r}, and exercise.toml"
+                " has no such program",
+                where="oracle.py",
+                next_step="correct the name, or add the program to exercise.toml",
+            )
     return {
-        (case, program): entry.oracle.answer(program, inputs)
+        (case, name): entry.oracle.answer(name, inputs)
         for case, programs in cases.items()
         for program, inputs in programs.items()
+        for name in entry.exercise.program(program).judged()
     }
 
 
@@ -294,8 +359,12 @@ def _workdir(host: Host, submission: Submission | None) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _notes(submission: Submission, evidence: Evidence) -> list[str]:
+def _notes(submission: Submission, evidence: Evidence, found: Found | None) -> list[str]:
     notes = notebook.notes(submission.cells) if submission.cells else []
+    if found is not None:
+        from grader.sandbox import platforms
+
+        notes += platforms.notes(found)
     notes += evidence.settings
     if intake.is_empty(submission):
         notes.append(f"{submission.name} is empty: it holds no statement; `grade start` writes one")
@@ -308,5 +377,8 @@ def _notes(submission: Submission, evidence: Evidence) -> list[str]:
         )
     if evidence.layers and not all(layer.on for layer in evidence.layers):
         off = ", ".join(layer.name for layer in evidence.layers if not layer.on)
-        notes.append(f"confinement on this machine lacks: {off}")
+        lacks = "confinement on this machine lacks:"
+        if found is not None:
+            lacks = f"confinement is partial beside a driver of a {found.platform.name}, without"
+        notes.append(f"{lacks} {off}")
     return notes

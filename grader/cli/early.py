@@ -11,12 +11,16 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader import secret
 from grader.catalog import course as courses
 from grader.errors import GradeError
 from grader.sandbox import cache
 from grader.sandbox.host import Host, open_host
+
+if TYPE_CHECKING:
+    from grader.sandbox.platforms import Platform
 
 EXERCISE = re.compile(r"^[a-z]+-[0-9]{2}$")
 _Key = tuple[tuple[str, ...], str | None]
@@ -30,7 +34,7 @@ def start(args: Sequence[str]) -> None:
     """
     if len(args) < 2 or not EXERCISE.match(args[0]) or not any(map(_is_one, args[1:])):
         return
-    if any(arg == "--help" or arg.startswith("--course") for arg in args):
+    if any(arg == "--help" or arg.startswith(("--course", "--platform")) for arg in args):
         return
     try:
         found = courses.find(None)
@@ -64,8 +68,18 @@ def cache_place(found: courses.Course, exercise: str) -> Path | None:
         return None
 
 
-def take(found: courses.Course, place: Path | None, sign: str | None = None) -> Host:
-    """Return the host for this course and cache, started early or now; see `forbidden`."""
+def take(
+    found: courses.Course,
+    place: Path | None,
+    sign: str | None = None,
+    platform: Platform | None = None,
+) -> Host:
+    """Return the host for this course and cache, started early or now; see `forbidden`.
+
+    For real devices it is never one that was started early, nor is there a cache.
+    """
+    if platform is not None:
+        return open_host(forbidden(found, sign), None, platform=platform)
     key = _key(found, place, sign)
     for index, (known, host) in enumerate(_started):
         if known == key:

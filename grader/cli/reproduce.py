@@ -16,7 +16,7 @@ import click
 from grader import __version__, intake
 from grader.catalog import course as courses
 from grader.cli import early, options
-from grader.errors import UsageProblem
+from grader.errors import EnvironmentProblem, UsageProblem
 from grader.receipt.escape import visible_line
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grader.receipt.differences import Difference
     from grader.records.receipt import Receipt
     from grader.records.submission import Submission
+    from grader.sandbox.platforms import Platform
 
 # Names (PEP 508) and versions (PEP 440) alone: pip reads whole lines as options.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
@@ -131,11 +132,48 @@ def _again(
     else:
         seed = earlier.from_secret(receipt, submission.siblings)
     # Without the cache of compiled programs, which would be written to.
-    host = early.take(found, None)
+    platform = _platform(receipt)
+    host = early.take(found, None, None, platform)
     try:
-        return engine.grade(entry, submission, host, seed=seed, only_full=only_full).receipt
+        return engine.grade(
+            entry, submission, host, seed=seed, only_full=only_full, platform=platform
+        ).receipt
+    except EnvironmentProblem as problem:
+        if platform is None:
+            raise
+        raise _only_there(receipt, problem) from problem
     finally:
         host.close()
+
+
+def _platform(receipt: Receipt) -> Platform | None:
+    """Return the real devices that a receipt tells of. Raises: UsageProblem for unknown ones."""
+    execution = receipt.environment.execution
+    if execution is None:
+        return None
+    from grader.sandbox import platforms
+
+    found = platforms.named(execution.platform)
+    if found is None:
+        raise UsageProblem(
+            f"this receipt is of an accelerator execution on {visible_line(execution.platform)!r}, "
+            f"which grade {__version__} does not know",
+            next_step="grade it again with the version that made it",
+        )
+    return found
+
+
+def _only_there(receipt: Receipt, problem: EnvironmentProblem) -> EnvironmentProblem:
+    """Return a problem of this machine with what the receipt needs."""
+    execution = receipt.environment.execution
+    assert execution is not None
+    return EnvironmentProblem(
+        f"this receipt is of an accelerator execution (--platform {execution.platform}, "
+        f"{visible_line(execution.kind)}) and can be made again on such a machine alone: "
+        f"{problem.what}",
+        where=problem.where,
+        next_step=problem.next_step,
+    )
 
 
 def _submission(receipt: Receipt, path: str) -> Submission:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from grader import __version__, compare, intake
 from grader.case import as_number
 from grader.catalog.models import Exercise, Rubric
-from grader.receipt import capped
+from grader.receipt import capped, recalled
 from grader.receipt.digest import evidence_digest
 from grader.receipt.stored import stored_values
 from grader.records.evidence import Claim, Evidence, confinement_level
@@ -24,6 +23,7 @@ from grader.records.receipt import (
     CompiledRow,
     Confinement,
     Environment,
+    Execution,
     LayerPart,
     ObservedCpu,
     OutcomePart,
@@ -60,6 +60,7 @@ class Parts:
     notes: list[str]
     created_at: str
     wall_s: float
+    execution: Execution | None = None
 
 
 def build(parts: Parts) -> Receipt:
@@ -131,6 +132,7 @@ def _environment(parts: Parts) -> Environment:
         grader=__version__,
         rubric_sha256=parts.rubric_sha256,
         seed_sha256=parts.seed_sha256,
+        execution=parts.execution,
     )
 
 
@@ -157,19 +159,41 @@ def _compiled(parts: Parts) -> CompiledBytes:
         seen = parts.observations.get(program.name)
         if seen is None:
             continue
-        rows.append(
-            CompiledRow(
-                program=program.name,
-                bytes_per_rank=seen.bytes_per_rank() if seen.replayed else None,
-                requested=[_collective(one) for one in seen.requested],
-                compiled=[_collective(one) for one in seen.compiled],
-                stored_devices=sorted(shard.device for shard in seen.any_shards()),
-                stored_shapes=compare.stored(seen.any_shards()),
-                note=_note(seen),
-                stored_values=stored_values(parts.rubric.checks, parts.findings, seen),
+        rows.append(_with_stored(parts, _row(seen), seen) if not program.results else _row(seen))
+        for name in program.judged() if program.results else ():
+            empty = CompiledRow(
+                program=name,
+                bytes_per_rank=None,
+                requested=[],
+                compiled=[],
+                stored_devices=[],
+                stored_shapes=[],
             )
-        )
+            rows.append(_with_stored(parts, empty, parts.observations[name]))
     return CompiledBytes(label=COMPILED_LABEL, rows=rows)
+
+
+def _row(seen: Observation) -> CompiledRow:
+    return CompiledRow(
+        program=seen.name,
+        bytes_per_rank=seen.bytes_per_rank() if seen.replayed else None,
+        requested=[_collective(one) for one in seen.requested],
+        compiled=[_collective(one) for one in seen.compiled],
+        stored_devices=[],
+        stored_shapes=[],
+        note=_note(seen),
+    )
+
+
+def _with_stored(parts: Parts, row: CompiledRow, seen: Observation) -> CompiledRow:
+    """Return a row with what one array of a program's is stored as on every device."""
+    return row.model_copy(
+        update={
+            "stored_devices": sorted(shard.device for shard in seen.any_shards()),
+            "stored_shapes": compare.stored(seen.any_shards()),
+            "stored_values": stored_values(parts.rubric.checks, parts.findings, seen),
+        }
+    )
 
 
 def _note(seen: Observation) -> str:
@@ -203,7 +227,16 @@ def _timings(parts: Parts) -> ObservedCpu:
             median = ordered[len(ordered) // 2]
             samples = list(seen.cpu_us)
             rows.append(TimingRow(program=program.name, median_us=median, samples_us=samples))
-    return ObservedCpu(label=TIMING_LABEL, rows=rows)
+    return ObservedCpu(label=_timing_label(parts), rows=rows)
+
+
+def _timing_label(parts: Parts) -> str:
+    if parts.execution is None:
+        return TIMING_LABEL
+    return (
+        f"Observed timings of an accelerator execution on {parts.evidence.devices} devices of "
+        f"{parts.execution.kind} (as timed by one host)"
+    )
 
 
 def _output(evidence: Evidence) -> OutputPart:
@@ -244,18 +277,7 @@ def _predictions(parts: Parts, found: Claim) -> list[Prediction] | None:
     rows = []
     for program in parts.exercise.programs:
         predicted = _whole(found.value.get(program.name))
-        seen = parts.observations.get(program.name)
-        shapes = compare.stored(seen.any_shards()) if seen else []
-        observed = math.prod(shapes[0]) if shapes else None
-        known = predicted is not None and observed is not None
-        rows.append(
-            Prediction(
-                program=program.name,
-                predicted=predicted,
-                observed=observed,
-                agrees=predicted == observed if known else None,
-            )
-        )
+        rows.append(recalled.beside(program.name, predicted, parts.observations))
     return rows
 
 

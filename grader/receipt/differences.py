@@ -38,8 +38,8 @@ _CLOSE = 1e-4
 _CLOSE_IN = frozenset({"stored_values", "evidence"})
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 NOT_CONFIRMED = (
-    "not confirmed: who handed it in, dates, timings, program output, notes, environment, and the "
-    "last digits of stored values"
+    "not confirmed: who handed it in, dates, timings, program output, notes, environment, what "
+    "predict, quiz and hint remembered, and the last digits of stored values"
 )
 
 Path = tuple[str, ...]
@@ -87,10 +87,14 @@ def circumstances(was: Environment, now: Environment) -> list[Difference]:
         ("numpy", was.numpy, now.numpy),
         *((name, was.packages[name], now.packages[name]) for name in packages),
         ("platform", was.platform, now.platform),
-        ("devices", str(was.devices), str(now.devices)),
+        ("devices", _devices(was), _devices(now)),
         ("confinement", _confinement(was), _confinement(now)),
     ]
     return _of(pairs)
+
+
+def _devices(at: Environment) -> str:
+    return str(at.devices) if at.execution is None else at.told_devices()
 
 
 def _confinement(at: Environment) -> str:
@@ -143,6 +147,8 @@ def _is_told(path: Path) -> bool:
 def _facts(receipt: Receipt) -> dict[str, Any]:
     facts = receipt.model_dump(mode="json", exclude=set(_OUTSIDE))
     facts["submission"].pop("name")
+    for remembered in ("predicted", "quiz", "hints"):  # by one learner's machine, which no grade is
+        facts["separate"].pop(remembered, None)
     facts["observed_cpu_us"] = {"label": receipt.observed_cpu_us.label}
     return facts
 

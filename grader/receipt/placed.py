@@ -64,7 +64,7 @@ class Group:
 
 def groups(receipt: Receipt) -> list[Group]:
     """Return the lesson's own case with every program, then each case built on written answers."""
-    rows = receipt.compiled_bytes.rows
+    rows = receipt.compiled_bytes.arrays()
     built = [one.case for row in rows for one in row.stored_values if one.inputs == "learner"]
     cases = list(dict.fromkeys(built))
     lesson = [_drawing(receipt, row, _stored(row, "lesson", ""), "", cases) for row in rows]

@@ -49,7 +49,8 @@ _FILTERS = {
     for function in (
         view.headline, view.summary, view.glyph, view.word, view.stopped, view.words, view.number,
         view.shape, view.collectives, view.share, view.sentence, view.moment, view.explanations,
-        view.agreement, view.record, view.digests, exhibits.evidence, exhibits.lines,
+        view.agreement, view.prediction, view.predicted_when, view.checkpoint, view.quiz_tries,
+        view.hints_seen, view.answers, view.record, view.digests, exhibits.evidence, exhibits.lines,
         exhibits.line_text, exhibits.place, quoting.excerpts, quoting.listing, quoting.numbered,
         placed.groups, figure.figure, tables.check_rows, tables.item_rows, tables.device_rows,
         tables.figure_rows, tables.payload_rows, tables.collective_rows, tables.timing_rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.receipt.figure import Figure
 from grader.receipt.placed import Group, Held
-from grader.receipt.view import collectives, glyph, number, word
+from grader.receipt.view import collectives, glyph, number, prediction, word
 from grader.records.finding import Finding
 from grader.records.receipt import CompiledRow, Receipt
 
@@ -92,6 +92,6 @@ def timing_rows(receipt: Receipt) -> Rows:
 def prediction_rows(receipt: Receipt) -> Rows:
     """Return what was predicted beside what was observed."""
     rows = [["Program", "Predicted", "Observed", "Agrees"]]
-    for row in receipt.separate.prediction or []:
+    for row in prediction(receipt.separate) or []:
         rows.append([row.program, *map(number, (row.predicted, row.observed, row.agrees))])
     return rows

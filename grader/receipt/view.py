@@ -9,7 +9,16 @@ import re
 from collections.abc import Iterable
 
 from grader.records.finding import Status, VerdictKind
-from grader.records.receipt import CollectivePart, CompiledRow, OutcomePart, Receipt, Separate
+from grader.records.receipt import (
+    Answered,
+    Checkpoint,
+    CollectivePart,
+    CompiledRow,
+    OutcomePart,
+    Prediction,
+    Receipt,
+    Separate,
+)
 
 _HEADLINES: dict[VerdictKind, str] = {
     "passed": "Passed",
@@ -29,6 +38,12 @@ _WORDS: dict[Status, str] = {
     "failed": "failed",
     "blocked": "waiting",
     "undecided": "undecided",
+}
+_WHEN = {
+    "before": "Answered with `grade predict` before the first graded try.",
+    "partly after": "Answered with `grade predict`, partly after the first graded try.",
+    "after": "Answered with `grade predict` after the first graded try.",
+    "changed after": "Answered with `grade predict`, and changed after the first graded try.",
 }
 _UNITS = {"us": "µs", "s": "s", "ms": "ms"}
 
@@ -139,9 +154,53 @@ def moment(created_at: str) -> str:
     return created_at.replace("T", " ", 1).replace("Z", " UTC")
 
 
+def prediction(separate: Separate) -> list[Prediction] | None:
+    """Return the submission's prediction, else the one given with `grade predict`, if any."""
+    if separate.prediction is not None or separate.predicted is None:
+        return separate.prediction
+    return separate.predicted.counts or None
+
+
+def checkpoint(separate: Separate) -> Checkpoint | None:
+    """Return the submission's answer to the checkpoint, else the latest to `grade quiz`, if any."""
+    return separate.checkpoint if separate.checkpoint is not None else separate.quiz
+
+
+def predicted_when(separate: Separate) -> str:
+    """Return in a sentence when `grade predict` was answered; empty where the receipt has none."""
+    return _WHEN[separate.predicted.when] if separate.predicted else ""
+
+
+def answers(separate: Separate) -> list[tuple[str, str, str]]:
+    """Return question, answer and what was observed, of what is no number of stored values."""
+    given = separate.predicted.answers if separate.predicted else []
+    return [(one.question, one.answer, _compared(one)) for one in given]
+
+
+def _compared(one: Answered) -> str:
+    if one.agrees:
+        return "as observed"
+    return "compared with nothing" if one.observed is None else f"observed: {one.observed}"
+
+
+def quiz_tries(separate: Separate) -> str:
+    """Return in a sentence how the checkpoint was answered with `grade quiz`; empty where not."""
+    quiz = separate.quiz
+    if quiz is None or separate.checkpoint is not None:
+        return ""
+    if quiz.tries == 1:
+        return "Given with `grade quiz`, at the first try."
+    return f"Given with `grade quiz`: the first answer was {quiz.first}, this is try {quiz.tries}."
+
+
+def hints_seen(separate: Separate) -> str:
+    """Return how many hints of each check were shown; empty where none is known of."""
+    return ", ".join(f"`{check}` {count}" for check, count in separate.hints.items())
+
+
 def agreement(separate: Separate) -> str:
     """Return in a sentence whether the prediction agreed with what was observed."""
-    rows = separate.prediction or []
+    rows = prediction(separate) or []
     known = [row for row in rows if row.agrees is not None]
     if not known:
         return "Nothing of it could be compared with what was observed."
@@ -171,7 +230,7 @@ def record(receipt: Receipt) -> list[tuple[str, str]]:
         ("Python", at.python),
         ("JAX", f"{at.jax}, jaxlib {at.jaxlib}, NumPy {at.numpy}"),
         ("Packages", packages or "none recorded"),
-        ("Platform", f"{at.platform}, {at.devices} logical CPU devices"),
+        ("Platform", f"{at.platform}, {at.told_devices()}"),
         ("Blame", receipt.blame or "none"),
     ]
 
@@ -196,12 +255,14 @@ def digests(receipt: Receipt) -> list[tuple[str, str]]:
 def separate_summary(receipt: Receipt) -> list[str]:
     """Return what is tracked apart from the points, a short phrase for each part."""
     separate, parts = receipt.separate, []
-    if separate.prediction is not None:
-        known = [row for row in separate.prediction if row.agrees is not None]
-        right = sum(row.agrees is True for row in known)
-        parts.append(f"prediction {right} of {len(separate.prediction)} as observed")
-    if separate.checkpoint is not None:
-        answer = "right" if separate.checkpoint.correct else "not right"
-        parts.append(f"checkpoint answer {answer}")
+    marks = [row.agrees for row in prediction(separate) or []]
+    marks += [one.agrees for one in (separate.predicted.answers if separate.predicted else [])]
+    if marks or separate.prediction is not None:
+        parts.append(f"prediction {marks.count(True)} of {len(marks)} as observed")
+    answered = checkpoint(separate)
+    if answered is not None:
+        parts.append(f"checkpoint answer {'right' if answered.correct else 'not right'}")
+    if separate.hints:
+        parts.append(f"hints seen {sum(separate.hints.values())}")
     parts.append("explanation given" if separate.explanation else "no explanation yet")
     return parts

@@ -97,6 +97,30 @@ class Program:
     notes: tuple[str, ...] = ()
 
 
+TripStatus = Literal["done", "missing", "not_callable", "refused", "no_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """What came back of the states that a module's own functions saved and restored.
+
+    `function` is the one of the two that is missing or failed, `reason` why, `step` what to try
+    where that is known; `at_once` and `in_the_end` count the files of each state's folder when
+    saving it had returned and when all was over; `states` holds what was restored of each, by leaf.
+    """
+
+    name: str
+    status: TripStatus
+    function: str = ""
+    cause: str = ""
+    reason: str = ""
+    step: str = ""
+    line: int | None = None
+    at_once: tuple[int, ...] = ()
+    in_the_end: tuple[int, ...] = ()
+    states: tuple[Mapping[str, Claim], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """What the module printed: head and tail, and how many bytes there were in all."""
@@ -143,6 +167,7 @@ class Evidence:
     outcome: Outcome
     programs: Mapping[str, Program] = field(default_factory=dict)
     claims: Mapping[str, Claim] = field(default_factory=dict)
+    round_trips: Mapping[str, RoundTrip] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     hidden_in: str = ""

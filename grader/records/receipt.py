@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from grader.records.base import Record
 from grader.records.evidence import OutcomeKind
 from grader.records.finding import Blame, Finding, VerdictKind
+from grader.results import program_of
+
+_REMEMBERED = ("predicted", "quiz", "hints")
 
 
 class OutcomePart(Record):
@@ -61,12 +64,52 @@ class Prediction(Record):
     agrees: bool | None
 
 
+class Answered(Record):
+    """One more answer to `grade predict`; `observed` is None where nothing tells."""
+
+    question: str
+    answer: str
+    observed: str | None
+    agrees: bool | None
+
+
+class Predicted(Record):
+    """What was answered to `grade predict`, and when: by the first graded try of that machine.
+
+    `counts` are empty where the submission's own prediction stands.
+    """
+
+    when: Literal["before", "partly after", "after", "changed after"]
+    counts: list[Prediction]
+    answers: list[Answered]
+
+
+class Quiz(Checkpoint):
+    """The latest answer to `grade quiz`, the first one, and which number the latest is."""
+
+    first: str
+    tries: int
+
+
 class Separate(Record):
-    """What is tracked apart from the points."""
+    """What is tracked apart from the points.
+
+    The first three are the submission's own. The others are what `grade predict`, `grade quiz` and
+    `grade hint` remember, of one learner's own grade alone; `hints` counts them by check.
+    """
 
     prediction: list[Prediction] | None
     checkpoint: Checkpoint | None
     explanation: str | dict[str, str] | None
+    predicted: Predicted | None = None
+    quiz: Quiz | None = None
+    hints: dict[str, int] = {}
+
+    @model_serializer(mode="wrap")
+    def _as_it_was(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A receipt from before these fields has to come out again as it is.
+        facts: dict[str, Any] = write(self)
+        return {key: one for key, one in facts.items() if one or key not in _REMEMBERED}
 
 
 class LayerPart(Record):
@@ -84,8 +127,16 @@ class Confinement(Record):
     layers: list[LayerPart]
 
 
+class Execution(Record):
+    """On which real devices programs ran, as JAX names them, where it were no CPU devices."""
+
+    platform: str
+    kind: str
+    matmul_precision: str
+
+
 class Environment(Record):
-    """Where and with what the grade was made."""
+    """Where and with what the grade was made; `execution` is None on logical CPU devices."""
 
     python: str
     jax: str
@@ -98,6 +149,19 @@ class Environment(Record):
     grader: str
     rubric_sha256: str
     seed_sha256: str
+    execution: Execution | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_it_was(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A receipt of a CPU, and one from before this field, comes out again as it is.
+        facts: dict[str, Any] = write(self)
+        return {key: one for key, one in facts.items() if key != "execution" or one is not None}
+
+    def told_devices(self) -> str:
+        """Return how many devices of which kind there were."""
+        if self.execution is None:
+            return f"{self.devices} logical CPU devices"
+        return f"{self.devices} devices of {self.execution.kind}, accelerator execution"
 
 
 class PayloadRow(Record):
@@ -173,6 +237,15 @@ class CompiledBytes(Record):
 
     label: str
     rows: list[CompiledRow]
+
+    def programs(self) -> list[CompiledRow]:
+        """Return the rows of whole programs; of one with several results, each has a row too."""
+        return [row for row in self.rows if row.program == program_of(row.program)]
+
+    def arrays(self) -> list[CompiledRow]:
+        """Return the rows of single arrays: those of programs that give one, and of results."""
+        split = {program_of(row.program) for row in self.rows if row not in self.programs()}
+        return [row for row in self.rows if row.program not in split]
 
 
 class TimingRow(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,11 +35,23 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """One state that a module had to save, by leaf, and what each mistake would restore of it.
+
+    A mistake tells of the leaves that it changes; the others it leaves right.
+    """
+
+    leaves: Mapping[str, Array]
+    mistakes: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """Everything the coordinator knows about one grade.
 
     `cases` holds the inputs by case and program; `answers` is keyed by (case, program); `claims`
-    by module variable; `figures` and `rows` are numbers in bytes, each with the mistakes' numbers.
+    by module variable; `figures` and `rows` are numbers in bytes, each with the mistakes' numbers;
+    `round_trips` holds the states that were to be saved, by name.
     """
 
     cases: Mapping[str, Mapping[str, list[Array]]]
@@ -47,3 +59,4 @@ class Truth:
     claims: Mapping[str, Expected] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     rows: Mapping[str, Mapping[int, Mapping[str, float]]] = field(default_factory=dict)
+    round_trips: Mapping[str, Sequence[Sent]] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from grader import wire
@@ -18,7 +18,6 @@ from grader.process import SIGKILL, Child, Deadline, Exit, exhausted
 from grader.records import cells
 from grader.records.evidence import (
     REQUIRED_LAYERS,
-    Claim,
     Evidence,
     Layer,
     Outcome,
@@ -26,54 +25,22 @@ from grader.records.evidence import (
     confinement_level,
 )
 from grader.records.submission import Submission
-from grader.sandbox import fault_dump, outcomes, places
+from grader.records.truth import Sent
+from grader.sandbox import fault_dump, outcomes, overrides, places, trip_frames
 from grader.sandbox.frames import read_claim, read_layers, read_program
 from grader.sandbox.host import Host
 from grader.sandbox.launching import Allowance
+from grader.sandbox.so_far import Run
 
 RELAUNCHES = 4
 _SETTING = re.compile(
     r"jax_[a-z0-9_]+ "
     r"(is switched on|was set to [\w.\-]{1,40}; the programs were exported without it)"
 )
+_OVERRIDDEN = {f"{name} {overrides.TOLD}" for name in (*overrides.CONFIG, *overrides.VARIABLES)}
 GRACE_S = 10
 READY_S = 30.0
 Listener = Callable[[Program], None]
-
-
-@dataclass
-class _Run:
-    """What one child has sent so far."""
-
-    layers: tuple[Layer, ...] = ()
-    versions: dict[str, str] = field(default_factory=dict)
-    devices: int = 0
-    lines: dict[str, int] = field(default_factory=dict)
-    ran: int = 0
-    stop: dict[str, Any] | None = None
-    names: tuple[str, ...] = ()
-    hidden_in: str = ""
-    claims: dict[str, Claim] = field(default_factory=dict)
-    settings: tuple[str, ...] = ()
-    exporting: str = ""
-    programs: dict[str, Program] = field(default_factory=dict)
-    ready: bool = False
-    parsed: bool = False
-    named: bool = False
-    done: bool = False
-    timed_out: bool = False
-    garbled: str = ""
-    cache_hits: int = 0
-    starts: tuple[int, ...] = ()
-    endings: tuple[tuple[tuple[int, str], ...], ...] = ()
-
-    def progress(self) -> tuple[bool, int, str, int]:
-        """Return how far it came; two children that came equally far will not get further."""
-        return self.named, self.ran, self.exporting, len(self.programs)
-
-    def unfinished(self) -> int | None:
-        """Return the line of the first statement that did not end, None where all did."""
-        return self.starts[self.ran] if not self.named and self.ran < len(self.starts) else None
 
 
 class Learner:
@@ -87,8 +54,12 @@ class Learner:
         workdir: str,
         *,
         only_full: bool = False,
+        precision: str = "",
+        states: Mapping[str, Sequence[Sent]] = {},
     ) -> None:
         self._host = host
+        self._states = states
+        self._precision = precision
         self._exercise = exercise
         self._submission = submission
         self._workdir = workdir
@@ -121,12 +92,11 @@ class Learner:
             Undecided: no child could be started.
         """
         child = self._first or self._launch()
-        first, ended = self._run(child, None, (), {}, on_program)
+        first, ended = self._run(child, None, Run(), on_program)
         if _ended_from_outside(first, ended, child, self._exercise.limits.cpu_s):
             # A machine short of memory does that; a module cannot. Tried once more.
-            known = dict(first.programs)
             child = self._launch()
-            first, ended = self._run(child, None, tuple(known), known, on_program)
+            first, ended = self._run(child, None, first, on_program)
         if self._only_full and first.layers:
             insist_on_full(first.layers)
         if not first.ready:
@@ -177,7 +147,7 @@ class Learner:
             idle.kill()
             idle.finish()
 
-    def _known(self, run: _Run) -> outcomes.Known:
+    def _known(self, run: Run) -> outcomes.Known:
         limits = self._exercise.limits
         has_scratch = any(layer.name == "scratch" and layer.on for layer in run.layers)
         return outcomes.Known(
@@ -189,24 +159,21 @@ class Learner:
             scratch_mib=limits.scratch_mib if has_scratch else None,
         )
 
-    def _may_go_on(self, run: _Run, relaunches: int) -> bool:
+    def _may_go_on(self, run: Run, relaunches: int) -> bool:
         unfinished = not run.done and run.parsed and relaunches < RELAUNCHES
         return unfinished and self._left_s > 0
 
-    def _again(self, first: _Run, last: _Run, on_program: Listener) -> _Run:
-        """Run the statements that finished, without the program whose export did not."""
-        programs = dict(last.programs)
-        if last.exporting and last.exporting not in programs:
-            programs[last.exporting] = Program(last.exporting, "refused", cause="stuck")
+    def _again(self, first: Run, last: Run, on_program: Listener) -> Run:
+        """Run the statements that finished, without what did not come to an end."""
         stop_before = first.ran if not first.named else None
         if last is not first and not last.named:
             stop_before = last.ran
         child = self._launch()
-        run, ended = self._run(child, stop_before, tuple(programs), programs, on_program)
+        run, ended = self._run(child, stop_before, last.without_stuck(), on_program)
         self._insist_on_an_end(run, ended, child)
         return run
 
-    def _insist_on_an_end(self, run: _Run, ended: Exit | None, child: Child) -> None:
+    def _insist_on_an_end(self, run: Run, ended: Exit | None, child: Child) -> None:
         """Raise Undecided where something else than the module or a limit ended its process."""
         if ended is None and not run.done:
             what = "the process that starts the children ended while this module ran"
@@ -224,11 +191,10 @@ class Learner:
         self,
         child: Child,
         stop_before: int | None,
-        skip: Sequence[str],
-        known: Mapping[str, Program],
+        before: Run,
         on_program: Listener,
-    ) -> tuple[_Run, Exit | None]:
-        run = _Run(programs=dict(known))
+    ) -> tuple[Run, Exit | None]:
+        run = Run(programs=dict(before.programs), trips=dict(before.trips))
         child.send(
             {
                 "filename": self._submission.name,
@@ -238,9 +204,11 @@ class Learner:
                 if self._submission.cells
                 else None,
                 "stop_before": stop_before,
+                "precision": self._precision,
                 "programs": [p.model_dump(mode="json") for p in self._exercise.programs],
                 "claims": self._names(),
-                "skip": list(skip),
+                "round_trips": trip_frames.asked(self._exercise.round_trips, self._states),
+                "skip": [*run.programs, *run.trips],
             }
         )
         deadline = Deadline(min(self._wall_s, self._left_s))
@@ -266,7 +234,7 @@ class Learner:
             separate.explanation,
         ]
 
-    def _take(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
+    def _take(self, run: Run, frame: Mapping[str, Any], on_program: Listener) -> None:
         kind = frame["t"]
         if kind == "layers" and not run.layers:
             run.layers = read_layers(frame)
@@ -294,29 +262,37 @@ class Learner:
                 run.claims.setdefault(found.name, found)
         elif kind == "settings":
             # Shown in our own voice, so only in our own words.
-            told = (wire.text(one, 200) for one in frame["settings"][:8])
-            run.settings = tuple(one for one in told if _SETTING.fullmatch(one))
+            told = (wire.text(one, 200) for one in frame["settings"][:16])
+            known = _OVERRIDDEN if self._precision else set()
+            run.settings = tuple(one for one in told if one in known or _SETTING.fullmatch(one))
         elif kind == "exporting":
             run.exporting = wire.text(frame["name"])
         elif kind == "program":
             self._take_program(run, frame, on_program)
+        elif kind == "travelling":
+            run.travelling = wire.text(frame["name"])
+        elif kind == "round_trip":
+            trip = trip_frames.read(frame, run.layers, self._exercise.limits.scratch_mib)
+            if trip.name in self._states:
+                run.trips.setdefault(trip.name, trip)
         elif kind == "done":
             run.done, run.cache_hits = True, wire.integer(frame.get("cache_hits", 0))
 
-    def _take_program(self, run: _Run, frame: Mapping[str, Any], on_program: Listener) -> None:
+    def _take_program(self, run: Run, frame: Mapping[str, Any], on_program: Listener) -> None:
         program = read_program(frame)
         asked = {p.name for p in self._exercise.programs}
         if program.name in asked and program.name not in run.programs:
             run.programs[program.name] = program
             on_program(program)
 
-    def _assemble(self, first: _Run, whole: _Run, outcome: Outcome, child: Child) -> Evidence:
+    def _assemble(self, first: Run, whole: Run, outcome: Outcome, child: Child) -> Evidence:
         lines = first.lines or whole.lines
         claims = {n: replace(c, line=lines.get(n)) for n, c in whole.claims.items()}
         found = Evidence(
             outcome=outcome,
             programs=whole.programs,
             claims=claims,
+            round_trips=whole.trips,
             lines=lines,
             names=whole.names,
             hidden_in=whole.hidden_in,
@@ -331,7 +307,7 @@ class Learner:
         return places.in_cells(found, self._submission)
 
 
-def _ended_from_outside(run: _Run, ended: Exit | None, child: Child, cpu_s: int) -> bool:
+def _ended_from_outside(run: Run, ended: Exit | None, child: Child, cpu_s: int) -> bool:
     """Return whether a child was killed, and neither by us nor for its CPU seconds."""
     ours = run.done or run.timed_out or bool(run.garbled) or child.output.flooded
     if ours or ended is None or ended.signal != SIGKILL:

@@ -64,7 +64,8 @@ class Profile:
     """What one child may reach. `workdir` is its working directory, and readable.
 
     With `scratch_bytes` it is writable up to that size, where the machine lets us: the child then
-    sees a private copy of its files under the same path.
+    sees a private copy of its files under the same path. `lifted` pairs each layer that is left off
+    on purpose with the reason.
     """
 
     readable: tuple[str, ...]
@@ -72,6 +73,11 @@ class Profile:
     limits: Limits = Limits()
     writable_devices: tuple[str, ...] = ("/dev/null",)
     scratch_bytes: int = 0
+    lifted: tuple[tuple[str, str], ...] = ()
+
+    def why_lifted(self, layer: str) -> str:
+        """Why a layer is left off on purpose; empty where it is not."""
+        return dict(self.lifted).get(layer, "")
 
 
 @dataclass(frozen=True)
@@ -108,11 +114,12 @@ def confine(
         _attempt("descriptors", lambda: _close_descriptors(keep_fds)),
         _attempt("session", _own_session),
     ]
-    own = namespaces.unshare() if threads == 1 else namespaces.Namespaces((), "other threads run")
-    room = _attempt("scratch", lambda: scratch.mount(workdir, size, own))
+    why_not = "other threads run" if threads > 1 else profile.why_lifted("namespaces")
+    own = namespaces.Namespaces((), why_not) if why_not else namespaces.unshare()
+    room = _unless_lifted(profile, "scratch", lambda: scratch.mount(workdir, size, own))
     os.chdir(workdir)
     limits = [
-        _attempt("rlimits", lambda: _limit(profile.limits, own_user_namespace="user" in own.names)),
+        _limited(profile, own_user_namespace="user" in own.names),
         _attempt("capabilities", _drop_capabilities),
         _attempt("no_new_privs", lambda: _prctl(_NO_NEW_PRIVS, 1)),
     ]
@@ -122,16 +129,42 @@ def confine(
     return tuple(_on_every_thread(state, threads) for state in states)
 
 
+def _unless_lifted(profile: Profile, name: str, layer: Callable[[], str]) -> LayerState:
+    reason = profile.why_lifted(name)
+    return LayerState(name, "off", reason) if reason else _attempt(name, layer)
+
+
+def _limited(profile: Profile, *, own_user_namespace: bool) -> LayerState:
+    """Put on the limits; where they are lifted, that on CPU seconds alone, which is no layer."""
+    limits, reason = profile.limits, profile.why_lifted("rlimits")
+    if not reason:
+        return _attempt("rlimits", lambda: _limit(limits, own_user_namespace=own_user_namespace))
+    with contextlib.suppress(OSError, ValueError):
+        # Drivers pin memory. Before capabilities go, which alone may raise a ceiling.
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
+    with contextlib.suppress(OSError, ValueError):
+        _limit_cpu(limits)
+    return LayerState("rlimits", "off", reason)
+
+
+def _limit_cpu(limits: Limits) -> None:
+    cpu = (limits.cpu_s, limits.cpu_s + _HARD_CPU_GRACE_S)
+    resource.setrlimit(resource.RLIMIT_CPU, cpu)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def _filter(profile: Profile, room: LayerState) -> tuple[LayerState, LayerState, LayerState]:
     """Put on Landlock and seccomp: the states of scratch, which may be lost here, and of both."""
     readable, devices = (*profile.readable, profile.workdir), profile.writable_devices
     beneath = profile.workdir if room.state == "on" else None
-    files = _attempt("landlock", lambda: landlock.restrict(readable, devices, beneath))
+    files = _unless_lifted(
+        profile, "landlock", lambda: landlock.restrict(readable, devices, beneath)
+    )
     if room.state == "on" and files.state == "off":
         # Calls that remove and rename are let through for a scratch only where Landlock says
         # that they stay within it.
         room = LayerState(room.name, "off", f"mounted, but Landlock is off: {files.reason}")
-    calls = _attempt("seccomp", lambda: seccomp.install(scratch=room.state == "on"))
+    calls = _unless_lifted(profile, "seccomp", lambda: seccomp.install(scratch=room.state == "on"))
     return room, files, calls
 
 
@@ -168,10 +201,8 @@ def _elsewhere(profile: Profile) -> tuple[LayerState, ...]:
     reason = f"needs Linux, this is {sys.platform}"
     states = {state.name: state for state in _all_off(reason)}
     if sys.platform != "win32":
-        cpu = (profile.limits.cpu_s, profile.limits.cpu_s + _HARD_CPU_GRACE_S)
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CPU, cpu)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            _limit_cpu(profile.limits)
             states["rlimits"] = LayerState("rlimits", "off", f"CPU seconds alone; memory {reason}")
     return tuple(states.values())
 
@@ -226,7 +257,8 @@ def _close_between(first: int, last: int) -> None:
 
 
 def _own_session() -> str:
-    os.setsid()
+    if os.getsid(0) != os.getpid():  # a process that was started for it leads one already
+        os.setsid()
     return _prctl(_PDEATHSIG, signal.SIGKILL)
 
 

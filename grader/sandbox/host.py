@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 from grader.errors import Undecided
 from grader.process import Child, Exit, start
@@ -29,6 +29,9 @@ from grader.sandbox.launching import (
     environment,
     tail_file,
 )
+
+if TYPE_CHECKING:
+    from grader.sandbox.platforms import Platform
 
 
 class Host(Protocol):
@@ -54,11 +57,21 @@ def fork_is_safe() -> bool:
     return sys.platform == "linux" and hasattr(os, "fork") and hasattr(os, "pidfd_open")
 
 
-def open_host(forbidden: Sequence[str], cache: str | None, *, many: bool = False) -> Host:
-    """Start the best host this platform allows; returns at once, while JAX is still loading.
+def open_host(
+    forbidden: Sequence[str],
+    cache: str | None,
+    *,
+    many: bool = False,
+    platform: Platform | None = None,
+) -> Host:
+    """Start the best host this machine allows; returns at once, while JAX is still loading.
 
-    `many` says that a great many children will come.
+    `many` says that a great many children will come. With a `platform`, for real devices, each
+    child is a process of its own: a driver holds a device for one process, and none survives a
+    fork. No cache is used then, since its programs are a CPU's.
     """
+    if platform is not None:
+        return SpawnHost(None, forbidden=forbidden, platform=platform)
     if fork_is_safe():
         return ForkServer(forbidden, cache, many=many)
     return SpawnHost(cache, forbidden=forbidden)
@@ -250,12 +263,20 @@ class SpawnHost:
         cache: folder of compiled programs, None for none.
         forbidden: folders that no child may read; None confines nothing, for trusted code.
         fill: whether children write to the cache; only trusted code may run with this.
+        platform: real devices in the place of logical CPU devices.
     """
 
     def __init__(
-        self, cache: str | None, *, forbidden: Sequence[str] | None = None, fill: bool = False
+        self,
+        cache: str | None,
+        *,
+        forbidden: Sequence[str] | None = None,
+        fill: bool = False,
+        platform: Platform | None = None,
     ) -> None:
-        self._environment = environment(cache, fill=fill)
+        pinned = environment(cache, fill=fill)
+        self._environment = platform.environment(pinned) if platform else pinned
+        self._lifted = dict(platform.lifted) if platform else {}
         self._cache = cache
         self._forbidden = None if forbidden is None else list(forbidden)
         self._children: list[_Spawned] = []
@@ -269,6 +290,7 @@ class SpawnHost:
             "allowance": asdict(allowance),
             "forbidden": self._forbidden,
             "cache": self._cache_of(entry),
+            "lifted": self._lifted,
         }
         process = subprocess.Popen(
             command("server.main_spawned(c)", config),

@@ -34,7 +34,10 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
         frames.write(wire.pack(message))
         frames.flush()
 
-    send({"t": "ready", "devices": len(jax.devices()), "versions": _versions()})
+    devices = jax.devices()
+    kind = " and ".join(sorted({str(one.device_kind) for one in devices}))
+    what = {"backend": jax.default_backend(), "kind": kind[:80]}
+    send({"t": "ready", "devices": len(devices), **what, "versions": _versions()})
     # By placing a number, which compiles nothing.
     array_type = type(jax.device_put(numpy.float32(0)))
     job = wire.read(jobs)
@@ -44,10 +47,20 @@ def main(jobs: BinaryIO, frames: BinaryIO) -> None:
         os.dup2(nothing.fileno(), 0)
     faulthandler.enable()
     hits = _count_cache_hits()
+    overridden: Callable[[], list[str]] = list
+    if job["precision"]:
+        from grader.sandbox.overrides import Overrides
+
+        overridden = Overrides(jax.config).told
     namespace = _run_module(job, send)
     if namespace is not None:
         _send_names(namespace, job, array_type, send)
+        _send_settings(overridden(), job["precision"], send)
         _send_programs(namespace, job, array_type, send)
+        if job["round_trips"]:
+            from grader.sandbox import round_trips
+
+            round_trips.send_all(job, namespace, array_type, send)
     send({"t": "done", "cache_hits": hits[0]})
 
 
@@ -101,12 +114,17 @@ def _send_names(
         send({"t": "claim", **claims.read(name, namespace, array_type)})
 
 
+def _send_settings(overridden: list[str], precision: str, send: Send) -> None:
+    from grader.sandbox import programs
+
+    send({"t": "settings", "settings": overridden + programs.settle(precision)})
+
+
 def _send_programs(
     namespace: Mapping[str, Any], job: Mapping[str, Any], array_type: type, send: Send
 ) -> None:
     from grader.sandbox import programs
 
-    send({"t": "settings", "settings": programs.settle()})
     for program in job["programs"]:
         name = program["name"]
         if name in job["skip"]:
@@ -117,7 +135,9 @@ def _send_programs(
             programs.Argument(tuple(a["shape"]), a["dtype"], a["split"])
             for a in program["arguments"]
         ]
-        made = programs.export_one(name, namespace, arguments, array_type, job["filename"])
+        made = programs.export_one(
+            name, namespace, arguments, array_type, job["filename"], program["results"]
+        )
         send({"t": "program", **made})
 
 
@@ -159,6 +179,7 @@ def _names(namespace: Mapping[str, Any]) -> list[str]:
 def _hidden_in(namespace: Mapping[str, Any], job: Mapping[str, Any]) -> str:
     """Return the function whose local variables are the names asked for, or nothing."""
     wanted = {p["name"] for p in job["programs"]} | set(job["claims"])
+    wanted |= {trip[which] for trip in job["round_trips"] for which in ("save", "restore")}
     if wanted & namespace.keys():
         return ""
     for name, value in namespace.items():

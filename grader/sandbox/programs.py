@@ -19,6 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from grader import placement
+from grader.results import order
 from grader.sandbox.raised import (
     brief,
     by_hand,
@@ -80,10 +81,14 @@ def meshes(namespace: Mapping[str, Any], array_type: type) -> list[Mesh]:
     return found[:MESHES]
 
 
-def settle() -> list[str]:
-    """Undo settings that would change what is exported; returns a sentence for each one found."""
+def settle(precision: str = "") -> list[str]:
+    """Undo settings that would change what is exported; returns a sentence for each one found.
+
+    `precision` is that of matrix products where `--platform` fixes it, empty where it is free.
+    """
     said = []
-    for name, wanted in _WANTED.items():
+    fixed = {"jax_default_matmul_precision": precision} if precision else {}
+    for name, wanted in {**_WANTED, **fixed}.items():
         found = getattr(jax.config, name, wanted)
         if found != wanted:
             jax.config.update(name, wanted)
@@ -99,6 +104,7 @@ def export_one(
     arguments: Sequence[Argument],
     array_type: type,
     filename: str,
+    results: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the program called `name` as a JSON object: its bytes, or why there are none."""
     value = namespace.get(name)
@@ -111,7 +117,7 @@ def export_one(
     first: BaseException | None = None
     for specs in _specs(namespace, arguments, array_type):
         try:
-            return _success(name, *_export(function, specs))
+            return _success(name, results, *_export(function, specs))
         except BaseException as error:  # noqa: BLE001 - a stranger's function may raise anything
             first = first or error
             if isinstance(error, _TRACER_ERRORS):
@@ -169,8 +175,10 @@ def _silent_debugging() -> Iterator[None]:
         jax.clear_caches()
 
 
-def _success(name: str, exported: Any, blob: bytes, notes: list[str]) -> dict[str, Any]:
-    if len(exported.out_avals) != 1 or not jax.tree_util.treedef_is_leaf(exported.out_tree):
+def _success(
+    name: str, results: Sequence[str], exported: Any, blob: bytes, notes: list[str]
+) -> dict[str, Any]:
+    if order(exported.out_tree, results) is None:
         reason = _structure(exported.out_tree)
         return {"name": name, "status": "refused", "cause": "result", "reason": reason}
     if len(blob) > BLOB_BYTES:

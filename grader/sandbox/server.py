@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 from grader.sandbox import confine as walls
@@ -262,6 +263,7 @@ def main(control_fd: int, forbidden: list[str], cache: str | None, many: bool, r
 
     importlib.import_module("grader.sandbox.programs")
     importlib.import_module("grader.sandbox.claims")
+    importlib.import_module("grader.sandbox.round_trips")
     if many:
         from grader.sandbox import ahead
 
@@ -288,6 +290,7 @@ def main_spawned(config: dict[str, Any]) -> None:
         cache = [config["cache"]] if config["cache"] else []
         readable = (*readable_paths(config["forbidden"]), *cache)
         profile = _profile(readable, config["workdir"], allowance)
+        profile = replace(profile, lifted=tuple(config["lifted"].items()))
         layers = walls.confine(profile, (0, 1, 2, frames_fd))
         _at_home(config["workdir"])
     serve(entry, 0, frames_fd, layers, allowance["only_full"])
