@@ -33,7 +33,7 @@ _UNRUN = (
     'move it to module level: nothing under `if __name__ == "__main__":` runs while the grader'
     " imports the module"
 )
-_TRY_IT = "call it on the lesson's own x, y and w, look at the whole error, and mend that line"
+_TRY_IT = "call it on the arrays of the starter, look at the whole error, and mend that line"
 _PURE = "compute with jax.numpy and jax.lax only; take prints and NumPy out of the program"
 # Each goes on after a program's name, and begins with a word that several names can share.
 _CAUSES = {
@@ -350,8 +350,10 @@ def as_array(found: Claim) -> Array | None:
 
 
 def _reals(array: Array | None) -> Array | None:
-    if array is None or not np.issubdtype(array.dtype, np.number):
+    if array is None or array.dtype.kind not in "biufc":
         return None
+    if array.dtype.kind == "b":
+        return array.astype(np.float32)  # as a list of them is read
     return array if np.isrealobj(array) else None if np.any(array.imag) else array.real
 
 

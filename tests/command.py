@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import subprocess
@@ -56,7 +57,12 @@ def home() -> Path:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Return the caller's environment with a home, a cache and a scratch of the session's own."""
+    """Return the caller's environment with a home, a cache and a scratch of the session's own.
+
+    What `grade` remembers of a learner is each test's own: nothing may come of another one's.
+    """
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    state = home() / "state" / hashlib.sha256(test.encode()).hexdigest()[:16]
     scratch = home() / "tmp"
     scratch.mkdir(exist_ok=True)
     kept = {
@@ -69,8 +75,10 @@ def environment(**changes: str) -> dict[str, str]:
         **kept,
         "HOME": str(home()),
         "XDG_CACHE_HOME": str(home() / "cache"),
+        "XDG_STATE_HOME": str(state),
         "TMPDIR": str(scratch),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "LANGUAGE": "en",
         **changes,
     }
 

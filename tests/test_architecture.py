@@ -19,15 +19,16 @@ PACKAGE = Path(grader.__file__).parent
 # A module imports only from lower floors. A name here is a module or a whole package of grader/;
 # modules of one package may import each other, neighbours on a floor may not.
 FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"results"}),
     frozenset({"errors", "records"}),
-    frozenset({"wire", "compare", "placement", "secret", "hints"}),
-    frozenset({"process"}),
+    frozenset({"wire", "compare", "placement", "secret", "remembered"}),
+    frozenset({"process", "hints", "answers", "mutants"}),
     frozenset({"catalog", "sandbox", "replay", "intake"}),
     frozenset({"case"}),
     frozenset({"checks"}),
-    frozenset({"scoring", "receipt", "trust"}),
+    frozenset({"scoring", "receipt", "trust", "soundness"}),
     frozenset({"engine"}),
-    frozenset({"gradebook", "portfolio", "audit", "warming"}),
+    frozenset({"gradebook", "portfolio", "audit", "warming", "described", "mutation"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -10,6 +10,7 @@ from grader import case as cases
 from grader.errors import ContentProblem
 from grader.records.evidence import Claim, Outcome, Program, Shard
 from grader.records.observation import Fate, Observation
+from grader.records.truth import Answer
 from tests.checks.factory import (
     PROGRAMS,
     case,
@@ -271,3 +272,64 @@ def test_observations_know_how_their_result_is_stored() -> None:
     assert observed("all_gradient").bytes_per_rank() == 48.0
     assert observed("all_gradient", compiled=()).bytes_per_rank() == 0.0
     assert observed("all_gradient", compiled_unknown="why").bytes_per_rank() is None
+
+
+# ------------------------------------------------------------------- a program of several results
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("tuple of 2", "returns a tuple of 2, not new_w, loss and gradient"),
+        ("list of 4", "returns a list of 4, not new_w, loss and gradient"),
+        ("structure of 1", "returns one array, not new_w, loss and gradient"),
+        ("structure of 3", "returns another structure, not new_w, loss and gradient"),
+        (
+            "dict of 3",
+            "returns a dict of 3, not one with the keys new_w, loss and gradient, each an array",
+        ),
+        (
+            "tuple of 3",
+            "returns new_w, loss and gradient in another form: one of them is not an array but"
+            " holds some",
+        ),
+    ],
+)
+def test_several_results_that_are_others_are_told_with_the_names_asked_for(
+    reason: str, told: str
+) -> None:
+    message, hint = told_of_a_step(Program("train_step", "refused", reason=reason, cause="result"))
+    assert message == f"`train_step` {told}"
+    assert hint == (
+        "return new_w, loss, gradient in this order, each an array, or a dict with these keys"
+    )
+
+
+def test_several_results_where_a_function_returns_none() -> None:
+    program = Program("train_step", "refused", reason="None", cause="result")
+    assert told_of_a_step(program) == (
+        "`train_step` returns nothing, not new_w, loss and gradient",
+        "end the function in `return new_w, loss, gradient`, in this order",
+    )
+
+
+def test_results_in_a_type_of_the_learners_own_are_told_so() -> None:
+    reason = (
+        "ValueError: Cannot serialize PyTreeDef containing an unregistered type "
+        "`<class 'submission.StepResult'>`. Use `export.register_pytree_node_serialization`"
+    )
+    program = Program("train_step", "refused", reason=reason, cause="raised")
+    message, _ = told_of_a_step(program)
+    assert message == "`train_step` returns its result in a type of your own (StepResult)"
+    assert absent(refused("raised", reason)).hint == "return the array alone"
+
+
+def told_of_a_step(program: Program) -> tuple[str, str]:
+    """Return message and hint for a refused program that is asked for three results."""
+    names = [f"train_step.{one}" for one in ("new_w", "loss", "gradient")]
+    given = case()
+    truth = replace(given.truth, answers={("lesson", one): Answer(np.zeros(2)) for one in names})
+    evidence = replace(given.evidence, programs={"train_step": program})
+    decision = cases.absent(replace(given, truth=truth, evidence=evidence), names[1])
+    assert decision is not None
+    return decision.message, decision.hint

@@ -60,7 +60,12 @@ def test_the_wheel_holds_course_and_program_and_no_solution(wheel: Path) -> None
     }
     assert {f"grader/course/{name}" for name in course} <= names
     assert {f"exercises/{EXERCISE}/prompt.md", f"rubrics/{EXERCISE}/oracle.py"} <= course
-    assert not [name for name in names if "solution" in name or "__pycache__" in name]
+    # What `grade new` copies is an exercise's pattern, and no solution of one.
+    pattern = "grader/course/templates/exercise/"
+    assert not [n for n in names if "solution" in n and not n.startswith(pattern)]
+    assert not [name for name in names if "__pycache__" in name]
+    assert f"{pattern}solutions/accepted/starter_filled.py" in names
+    assert "grader/locale/de/LC_MESSAGES/grade.mo" in names
     assert {name.split("/")[0] for name in names} == {
         "grader",
         f"shardgrade-{__version__}.dist-info",

@@ -35,7 +35,8 @@ class ClaimItem(Content):
 
     `stored` and `layout` ask for a place on the devices; `different_from_right` asks that the
     value is NOT the one the oracle names (weights that must change) by `min_difference`;
-    `apart_from` names another answer whose right value this one must differ from.
+    `apart_from` names another answer whose right value this one must differ from; `rests_on` names
+    an earlier check from which a wrong value may follow: it waits for that one to pass.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ClaimItem(Content):
     layout: Layout | None = None
     different_from_right: bool = False
     apart_from: str | None = None
+    rests_on: str | None = None
     min_difference: float = 0.0
     replayed: Replayed | None = None
 
@@ -154,8 +156,11 @@ def _wrong(
     if value.shape != expected.value.shape:
         message = f"`{spec.name}` has shape {value.shape}, not {expected.value.shape}"
         return _claimed("failed", message, line=line)
-    if _follows_from_own(params, case, found, expected, value):
-        message = f"`{spec.name}` follows from a result that is wrong; mend `{params.after}` first"
+    cause = params.after if _follows_from_own(params, case, found, expected, value) else None
+    if spec.rests_on and not case.passed(spec.rests_on):
+        cause = cause or spec.rests_on
+    if cause:
+        message = f"`{spec.name}` follows from a result that is wrong; mend `{cause}` first"
         return _claimed("blocked", message, line=line)
     mistake = next(
         (
@@ -198,21 +203,30 @@ def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> 
     """Return what is wrong with where an answer is stored, None when nothing is."""
     if spec.layout is None:
         return None
-    if found.kind != "device_array":
-        message = f"`{spec.name}` is {a_type(found)} on the host, not an array on the devices"
-        return _claimed("failed", message, line=line)
-    layout = compare.layout(found.shards, found.shape)
-    shapes = {tuple(shape) for shape in compare.stored(found.shards)}
-    stored = spec.stored is None or shapes == {spec.stored}
-    if layout == spec.layout and stored and len(found.shards) == 4:
+    message = elsewhere(found, spec.name, spec.layout, spec.stored)
+    if not message:
         return None
+    layout = compare.layout(found.shards, found.shape) if found.shards else "host"
+    mistake = params.layout_mistakes.get(f"{spec.id}:{layout}")
+    return _claimed("failed", message, mistake or params.layout_mistakes.get(layout), line)
+
+
+def elsewhere(found: Claim, name: str, layout: Layout, shape: tuple[int, ...] | None) -> str:
+    """Return how a right answer is stored in place of `layout`, with `shape` on each device.
+
+    Nothing where it is stored so.
+    """
+    if found.kind != "device_array":
+        return f"`{name}` is {a_type(found)} on the host, not an array on the devices"
+    shapes = {tuple(shape) for shape in compare.stored(found.shards)}
+    right = compare.layout(found.shards, found.shape) == layout and shape in (None, *shapes)
+    if right and len(shapes) == 1 and len(found.shards) == 4:
+        return ""
     pieces = " and ".join(str(shape) for shape in sorted(shapes))
-    message = f"`{spec.name}` has the right values but is stored as {pieces} on {_on(found)}"
-    if spec.stored is not None and shapes != {spec.stored}:
-        message += f", not as {spec.stored} on each of four"
-    key = f"{spec.id}:{layout}"
-    mistake = params.layout_mistakes.get(key) or params.layout_mistakes.get(layout)
-    return _claimed("failed", message, mistake, line)
+    message = f"`{name}` has the right values but is stored as {pieces} on {_on(found)}"
+    if shape is not None and shapes != {shape}:
+        message += f", not as {shape} on each of four"
+    return message
 
 
 def _on(found: Claim) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -148,15 +149,9 @@ def _mistake(
 ) -> str | None:
     """Return the mistake whose prediction is what every hidden case shows."""
     hidden = {n: r for n, r in results.items() if n != params.open_case}
-    matching = None
-    for name in hidden:
-        answer: Answer = case.truth.answers[(name, seen.name)]
-        fits = {
-            mistake.partition("/")[0]
-            for mistake, value in answer.mistakes.items()
-            if _against(params, seen, name, value, _exact(answer)).equal
-        }
-        matching = fits if matching is None else matching & fits
+    matching = _matching(params, case, seen, hidden)
+    if len(matching) > 1:
+        matching = _by_other_results(params, case, seen, hidden, matching)
     if matching:
         return _told_apart(params, seen, matching)
     if _only_some_devices(results, seen):
@@ -168,6 +163,44 @@ def _mistake(
     if results[params.open_case].equal and far:
         return "hard-coded"
     return None
+
+
+def _matching(params: Params, case: Case, seen: Observation, names: Iterable[str]) -> set[str]:
+    """Return the mistakes of which some prediction is what a result shows, in each of the cases."""
+    found = [_fitting(params, case, seen, [name]) for name in names]
+    return set.intersection(*({one.partition("/")[0] for one in fits} for fits in found))
+
+
+def _fitting(params: Params, case: Case, seen: Observation, names: Iterable[str]) -> set[str]:
+    """Return the predictions, `mistake/variant`, that a result shows in all of these cases."""
+    fits: list[set[str]] = []
+    for name in names:
+        answer: Answer = case.truth.answers[(name, seen.name)]
+        fits.append(
+            {
+                mistake
+                for mistake, value in answer.mistakes.items()
+                if _against(params, seen, name, value, _exact(answer)).equal
+            }
+        )
+    return set.intersection(*fits)
+
+
+def _by_other_results(
+    params: Params, case: Case, seen: Observation, names: Iterable[str], matching: set[str]
+) -> set[str]:
+    """Keep the mistakes that tell most of what the same program's other results show."""
+    program = program_of(seen.name)
+    others = [
+        _fitting(params, case, other, names)
+        for name, other in case.observations.items()
+        if name not in (seen.name, program) and program_of(name) == program
+    ]
+    told = dict.fromkeys(matching, 0)
+    for variant in _fitting(params, case, seen, names):
+        mistake = variant.partition("/")[0]
+        told[mistake] = max(told.get(mistake, 0), sum(variant in fits for fits in others))
+    return {mistake for mistake in matching if told[mistake] == max(told.values())}
 
 
 def _told_apart(params: Params, seen: Observation, matching: set[str]) -> str:

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from grader.cli.paragraphs import said
+
 # What ends a text before its line end would: a line of this length is no answer.
 _LONGEST_LINE = 1 << 16
 
@@ -17,6 +19,7 @@ def line(prompt: str) -> str | None:
 
     Effects: prints the prompt; a line end after it where no typed one has ended the line.
     """
+    prompt = said(prompt)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(prompt.encode(encoding, "replace").decode(encoding), nl=False)
     sys.stdout.flush()

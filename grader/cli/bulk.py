@@ -16,6 +16,7 @@ import click
 
 from grader import secret
 from grader.catalog import course as courses
+from grader.catalog import needs
 from grader.catalog.load import Entry
 from grader.cli import early, settle, signing
 from grader.cli.main import STARTED
@@ -224,6 +225,9 @@ def _executor(run: Run, order: Order) -> Iterator[Executor]:
     # Not at the top: it brings all that grades, and a second run has nothing to grade.
     from grader.gradebook.executors.local import Local, Terms
 
+    if order.executor == "local":
+        # Once, and not for each file; a worker of a cluster says it for itself.
+        needs.insist(run.entry.exercise)
     # A preview leaves nothing behind, so without a secret it draws inputs for itself.
     key = (secret.read() or os.urandom(32)) if order.preview else secret.ensure()
     terms = Terms(run.entry, key, order.only_full)

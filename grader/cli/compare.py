@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.paragraphs import WIDTH, say
+from grader.cli.paragraphs import WIDTH, said, say
 from grader.errors import UsageProblem
 from grader.receipt.escape import visible_line
 
@@ -66,6 +66,7 @@ def _bullet(text: str) -> None:
     width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
     # A command stays in one piece, so that it can be copied.
     text, _, more = text.partition(" More: ")
+    text = said(text)
     wrapped = textwrap.wrap(
         text,
         width,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 import tempfile
@@ -12,9 +13,11 @@ import click
 
 from grader import __version__
 from grader.catalog import course as courses
+from grader.catalog import needs
+from grader.catalog.load import entry as load
 from grader.catalog.models import Limits
 from grader.cli import early, options
-from grader.errors import GradeError, WireProblem
+from grader.errors import ContentProblem, GradeError, WireProblem
 from grader.process import Deadline
 from grader.records.evidence import confinement_level
 from grader.sandbox import cache
@@ -39,6 +42,7 @@ def command(course: str | None) -> int:
     ready = frames.get("ready")
     healthy = _say_jax(ready, words)
     _say_layers(frames.get("layers"))
+    _say_needs(found)
     _say_cache(found)
     return 0 if healthy else 4
 
@@ -92,6 +96,19 @@ def _say_layers(frame: dict[str, Any] | None) -> None:
         state = "on " if layer["on"] else "OFF"
         reason = f"  {layer['reason']}" if layer["reason"] else ""
         click.echo(f"    {state} {layer['name']}{reason}")
+
+
+def _say_needs(found: courses.Course) -> None:
+    """Say which packages exercises of the course use; one that is missing stops only those."""
+    exercises = []
+    for exercise in found.ids():
+        # One that is wrong is `grade audit`'s to tell.
+        with contextlib.suppress(ContentProblem):
+            exercises.append(load(found, exercise).exercise)
+    for need, ids in needs.of_all(exercises).items():
+        there = needs.version(need)
+        state = there if there else f"missing; {needs.install(need)}"
+        click.echo(f"package      {need.package} {state} (for {', '.join(ids)})")
 
 
 def _say_cache(found: courses.Course) -> None:

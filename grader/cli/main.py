@@ -14,14 +14,17 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader import __version__
-from grader.cli import early
+from grader.cli import early, language
 from grader.errors import GradeError, UsageProblem
 from grader.sandbox import rooms
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 STARTED = time.monotonic()
 _COMMANDS = {
@@ -30,6 +33,12 @@ _COMMANDS = {
     "hint": ("grader.cli.hint", "Show the next hint for a check, one at a time."),
     "explain": ("grader.cli.explain", "Explain a mistake that a receipt names, by an example."),
     "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
+    "predict": ("grader.cli.predict", "Answer the lesson's questions before the first run."),
+    "watch": ("grader.cli.watch", "Grade a file again each time it is saved."),
+    "status": ("grader.cli.status", "Show where you stand, and what comes next."),
+    "compare": ("grader.cli.compare", "Say what a new try gained and lost."),
+    "reset": ("grader.cli.reset", "Begin a file again from the starter; the old one is kept."),
+    "quiz": ("grader.cli.quiz", "Answer the lesson's checkpoint; every choice is commented."),
     "export": ("grader.cli.export", "Give a class's grades back in a platform's form."),
     "gradescope-autograder": ("grader.cli.autograder", "Write an autograder for Gradescope."),
     "inspect": ("grader.cli.inspect", "Show one learner's submission and its history."),
@@ -43,7 +52,11 @@ _COMMANDS = {
     "reproduce": ("grader.cli.reproduce", "Grade again with a receipt's seed, and compare."),
     "audit": ("grader.cli.audit", "Prove an exercise with its right and wrong solutions."),
     "doctor": ("grader.cli.doctor", "Show what this machine has: Python, JAX, confinement, cache."),
-    "schema": ("grader.cli.schema", "Print the JSON Schema of a record."),
+    "completion": ("grader.cli.completion", "Print what makes a shell complete `grade`."),
+    "new": ("grader.cli.new", "Write a small exercise that works, to make another of it."),
+    "mutate": ("grader.cli.mutate", "Show what a rubric does not see, by wrong variants."),
+    "kinds": ("grader.cli.kinds", "Describe the kinds of check that a rubric may use."),
+    "schema": ("grader.cli.schema", "Print the JSON Schema of a record or a course's file."),
 }
 _RUN = "grader.cli.run"
 _MACHINE = (
@@ -70,6 +83,8 @@ class Commands(click.Group):
         **extra: Any,
     ) -> click.Context:
         """Read the command line; `--help` and `--version` print here."""
+        if language.chosen():
+            _in_other_words(self)
         with _ends_quietly():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -88,7 +103,26 @@ class Commands(click.Group):
         if cmd_name not in _COMMANDS and not early.EXERCISE.match(cmd_name):
             return None
         command: click.Command = importlib.import_module(module).command
+        if ctx.resilient_parsing:
+            from grader.cli import completing
+
+            return completing.learned(command)
+        if language.chosen():
+            _in_other_words(command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """Return the exercises and commands that begin so, without importing any of them."""
+        from click.shell_completion import CompletionItem
+
+        from grader.cli import completing
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        names = [(name, text) for name, (_module, text) in _COMMANDS.items()]
+        return completing.exercises(incomplete) + [
+            CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,6 +131,8 @@ class Commands(click.Group):
         name = args[0]
         if name not in _COMMANDS and early.EXERCISE.match(name):
             return name, self.get_command(ctx, name), args
+        if ctx.resilient_parsing and name not in _COMMANDS:
+            return name, click.Command(name), args[1:]  # nothing is known of what follows
         if name not in _COMMANDS and not name.startswith("-"):
             raise _unknown(name)
         return super().resolve_command(ctx, args)
@@ -107,6 +143,12 @@ class Commands(click.Group):
         rows += [(name, text) for name, (_module, text) in _COMMANDS.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def _in_other_words(command: click.Command) -> None:
+    from grader.cli import helping
+
+    command.context_class = helping.Context
 
 
 def _unknown(name: str) -> UsageProblem:
@@ -133,17 +175,28 @@ def _unknown(name: str) -> UsageProblem:
 @click.group(cls=Commands, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
 @click.version_option(__version__, prog_name="grade")
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context) -> int | None:
     """Grade programs for distributed-JAX lessons on four logical CPU devices.
+
+    Without a command it shows where you stand in this folder, and what comes next.
 
     Example: grade distributed-03 my_solution.py
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+    if ctx.invoked_subcommand is not None:
+        return None
+    from grader.cli import status
+
+    code: int = ctx.invoke(status.command, as_json=False, course=None)
+    return code
 
 
 def run(args: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line; every problem is said here, once."""
+    asked = os.environ.get("_GRADE_COMPLETE")
+    if asked:
+        from grader.cli import completing
+
+        return completing.answer(cli, asked)
     try:
         code = cli.main(args=args, prog_name="grade", standalone_mode=False)
         if sys.stdout is not None:
@@ -153,7 +206,7 @@ def run(args: Sequence[str] | None = None) -> int:
         _say_usage(error)
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; nothing was written", err=True)
+        _say("interrupted; nothing was written")
         return 130
     except GradeError as error:
         _say(f"grade: {error.sentence()}")
@@ -170,6 +223,7 @@ def _say(text: str) -> None:
     """Print a message that may quote a file name or a file: nothing in it may act."""
     from grader.receipt.escape import visible
 
+    text = language.said(text, getattr(sys.stderr, "encoding", None))
     click.echo(visible(text), err=True)
 
 

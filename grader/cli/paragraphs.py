@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import click
 
+from grader.cli import language
 from grader.errors import UsageProblem
 
 WIDTH = 88
@@ -23,18 +24,33 @@ def show(text: str, label: str) -> None:
 
     Effects: wraps to the terminal's width, and no wider than is good to read.
     """
+    # Several lines are a course's own.
+    text, label = text if "\n" in text.strip("\n") else said(text), said(label)
     width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
     lines: list[str] = []
     for part in text.strip("\n").split("\n"):
         kept = part[:1].isspace() or not part
-        lines += [part.rstrip()] if kept else textwrap.wrap(part, width - _LABEL - 2)
+        lines += (
+            [part.rstrip()]
+            if kept
+            else textwrap.wrap(part, width - _LABEL - 2, break_on_hyphens=False)
+        )
     for number, line in enumerate(lines):
         start = f"  {label:<{_LABEL}}" if number == 0 else " " * (_LABEL + 2)
-        say(f"{start}{line}")
+        _put(f"{start}{line}")
 
 
 def say(text: str = "") -> None:
-    """Print one line in the characters that the terminal has."""
+    """Print one line in the reader's language and in the characters that the terminal has."""
+    _put(said(text))
+
+
+def said(text: str) -> str:
+    """Return a text of ours in the reader's language: for what is wrapped before it is printed."""
+    return language.said(text, getattr(sys.stdout, "encoding", None))
+
+
+def _put(text: str) -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(text.rstrip().encode(encoding, "replace").decode(encoding))
 

@@ -101,9 +101,7 @@ class ExerciseCollector(pytest.Collector):
 
         problem = excinfo.value
         return (
-            problem.sentence()
-            if isinstance(problem, GradeError)
-            else super().repr_failure(excinfo)
+            problem.sentence() if isinstance(problem, GradeError) else super().repr_failure(excinfo)
         )
 
 

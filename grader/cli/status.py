@@ -14,7 +14,7 @@ import click
 
 from grader.catalog import course as courses
 from grader.cli import options
-from grader.cli.paragraphs import WIDTH, say
+from grader.cli.paragraphs import WIDTH, said, say
 from grader.receipt.escape import visible, visible_line
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ def _row(label: str, text: str) -> None:
 
 def _line(text: str, hang: int = 0) -> None:
     """Print one line of text, what does not fit `hang` columns in."""
+    text = said(text)
     width = min(WIDTH, max(shutil.get_terminal_size((80, 24)).columns, 40))
     start = text[: len(text) - len(text.lstrip())]
     for line in textwrap.wrap(

@@ -234,15 +234,26 @@ class _Printer:
             (f"{check.id:<{self.id_width}}", "bold"),
             f"{check.points:>5}/{check.max_points:<3}  ",
         )
-        title = _text(self.console, check.title)
-        room = self.console.width - start.cell_len
-        title.truncate(max(room, 0), overflow="crop" if self.plain else "ellipsis")
-        row = start + title if room > _LEAST_TITLE else start
-        row.rstrip()
-        self.console.print(row, soft_wrap=True)
+        for row in self.rows(start, check):
+            row.rstrip()
+            self.console.print(row, soft_wrap=True)
         self.apart = False
         if check.status != "passed":
             self.details(check)
+
+    def rows(self, start: Text, check: Finding) -> list[Text]:
+        """Return the lines of one check; of what has to be read, the whole title is shown."""
+        from rich.text import Text
+
+        title = _text(self.console, check.title)
+        room = self.console.width - start.cell_len
+        if room <= _LEAST_TITLE:
+            return [start]
+        if check.status == "passed" or room < 2 * _LEAST_TITLE:
+            title.truncate(room, overflow="crop" if self.plain else "ellipsis")
+            return [start + title]
+        first, *rest = title.wrap(self.console, room)
+        return [start + first, *(Text(" " * start.cell_len) + line for line in rest)]
 
     def details(self, check: Finding) -> None:
         """Print what was observed, which mistake that matches, and what to try."""

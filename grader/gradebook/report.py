@@ -297,7 +297,7 @@ def _made_with(receipts: Sequence[Receipt]) -> list[tuple[str, list[tuple[str, i
             "Grader": at.grader,
             "Python": at.python,
             "JAX": f"{at.jax}, jaxlib {at.jaxlib}, NumPy {at.numpy}",
-            "Platform": f"{at.platform}, {at.devices} logical CPU devices",
+            "Platform": f"{at.platform}, {at.told_devices()}",
             "Rubric": at.rubric_sha256[:16],
         }
 

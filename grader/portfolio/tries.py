@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from grader.records.receipt import Receipt
 MOST_RECEIPTS = 500
 MOST_BYTES = 128 << 20
 _MOST_ENTRIES = 20_000
+# What Python itself said, after our own words; the receipt has it.
+_IN_BRACKETS = re.compile(r" \([A-Z]\w*(Error|Exception|Exit|Interrupt)\b.*$")
 
 
 @dataclass(frozen=True)
@@ -167,4 +170,5 @@ def _stopped(receipt: Receipt) -> str:
     if not view.stopped(outcome):
         return ""
     where = f"at {exhibits.place(receipt, outcome.line)}: " if outcome.line else ""
-    return where + (outcome.message.strip().split("\n")[0] or view.sentence(outcome.kind))
+    said = _IN_BRACKETS.sub("", outcome.message.strip().split("\n")[0])
+    return where + (said or view.sentence(outcome.kind))

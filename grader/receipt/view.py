@@ -110,7 +110,7 @@ def share(value: float, values: list[float]) -> str:
 
 
 _NAMED = re.compile(r"^(`[^`]+`)(:? )(.*)$", re.DOTALL)
-_PLURALS = {"is": "are", "has": "have", "does": "do"}
+_PLURALS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 
 
 def grouped(messages: Iterable[str]) -> list[str]:

@@ -76,4 +76,4 @@ def _facts(found: Any) -> dict[str, str]:
 
 
 def _counts(found: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(wire.integer(one) for one in found[:MOST_STATES])
+    return tuple(max(wire.integer(one), 0) for one in found[:MOST_STATES])

@@ -178,13 +178,15 @@ def _momentum(own):
     g = gradient(XH, YH, WH)
     found = {}
     v = _step(g)
-    plus, other = 0.9 * VH - g, _own_step(own)
-    for name, right, momentum_sign, update_sign in (
-        ("new_v", v[0], plus, None),
-        ("new_w", v[1], WH - 0.1 * plus, WH + 0.1 * v[0]),
-        ("updated", v[1], WH - 0.1 * plus, WH + 0.1 * v[0]),
+    minus, other = 0.9 * VH - g, _own_step(own)
+    stepped, turned = WH - 0.1 * minus, WH + 0.1 * minus
+    for name, right, momentum_sign, old_sign, update_sign in (
+        ("new_v", v[0], minus, -minus, None),
+        ("new_w", v[1], stepped, turned, WH + 0.1 * v[0]),
+        ("updated", v[1], stepped, turned, WH + 0.1 * v[0]),
     ):
-        wrong = {"momentum-sign": momentum_sign}
+        # The gradient taken off the old momentum, and the old momentum off the gradient.
+        wrong = {"momentum-sign": momentum_sign, "momentum-sign/old": old_sign}
         if update_sign is not None:
             wrong["momentum-sign/update"] = update_sign
             wrong["decay-missing"] = WH - 0.1 * (VH + g)

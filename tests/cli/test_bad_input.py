@@ -383,12 +383,12 @@ def test_arguments_that_lack_or_are_too_many_are_named(tmp_path: Path) -> None:
     refused(run("show", cwd=tmp_path), 2, "missing argument 'EXERCISE'", "`grade show --help`")
 
 
-def test_without_arguments_the_help_is_shown(tmp_path: Path) -> None:
+def test_without_arguments_it_says_how_to_begin_and_where_the_help_is(tmp_path: Path) -> None:
     ran = run(cwd=tmp_path)
     whole(ran)
     assert ran.code == 0
-    assert "grade distributed-03 my_solution.py" in ran.stdout
-    assert ran.stdout == run("--help", cwd=tmp_path).stdout
+    assert "grade --help shows every command" in ran.stdout
+    assert "\n  Next: grade start " in ran.stdout
 
 
 @pytest.mark.parametrize("seed", ["", "0", "xyz", "0x00ff", "-1", "00" * 33])

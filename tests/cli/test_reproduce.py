@@ -96,7 +96,7 @@ def test_the_same_grade_comes_out_and_nothing_is_written(folder: Path) -> None:
         f"  failed, {receipt['points']} of 100 points",
         f"  evidence digest {receipt['evidence_digest']}",
         "  not confirmed: who handed it in, dates, timings, program output, notes, environment, "
-        "and the last digits of stored values",
+        "what predict, quiz and hint remembered, and the last digits of stored values",
     ]
     assert tree(folder) == before
 

@@ -108,12 +108,12 @@ class Stage:
         return path
 
     def files(self) -> dict[Path, bytes]:
-        """Return everything that lies here and its content, but for our own cache and receipts."""
-        ours = self.home / "cache"
+        """Return everything that lies here and its content, but for our own cache and memory."""
+        ours = {self.home / "cache", self.home / "state"}
         return {
             path: path.read_bytes() if path.is_file() else b""
             for path in sorted(self.folder.rglob("*"))
-            if ours not in (path, *path.parents)
+            if ours.isdisjoint((path, *path.parents))
         }
 
     def environment(self) -> dict[str, str]:
@@ -122,6 +122,7 @@ class Stage:
             **kept,
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / "cache"),
+            "XDG_STATE_HOME": str(self.home / "state"),
             "TMPDIR": str(self.scratch),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TOKEN": self.secret,
