@@ -198,7 +198,6 @@ NOT_NUMBERS = [
     written("a", "list", "list", "48"),
     written("a", "list", "list", [10**90]),
     written("a", "mapping", "dict", {"a": 1}),
-    on_host("a", [True, False]),
     on_host("a", [1 + 2j]),
     replace(on_devices("a", np.arange(8.0), "split"), shards=()),
     replace(on_devices("a", np.arange(8.0)), shards=(Shard(0, ((0, 4),), np.zeros(4)),)),

@@ -275,9 +275,9 @@ def _predictions(parts: Parts, found: Claim) -> list[Prediction] | None:
     if found.kind != "mapping" or not isinstance(found.value, Mapping):
         return None
     rows = []
-    for program in parts.exercise.programs:
-        predicted = _whole(found.value.get(program.name))
-        rows.append(recalled.beside(program.name, predicted, parts.observations))
+    for name in parts.exercise.judged():
+        predicted = _whole(found.value.get(name))
+        rows.append(recalled.beside(name, predicted, parts.observations))
     return rows
 
 

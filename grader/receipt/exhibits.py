@@ -83,12 +83,12 @@ def _table(caption: str, rows: list[dict[str, JsonValue]]) -> Table:
 def _fact(key: str, value: JsonValue) -> str:
     """Return any JSON value on one line; `key` tells a shape from a list of numbers."""
     if value == []:
-        return "none"
+        return "()" if key.endswith("shape") else "none"
     if isinstance(value, list):
         if "shape" in key and all(isinstance(item, int) for item in value):
             return str(tuple(value))
         if any(isinstance(item, list) for item in value):
-            return "  ".join(_fact(key if "shape" in key else "", item) for item in value)
+            return "  ".join(_fact("shape" if "shape" in key else "", item) for item in value)
         inner = ", ".join(_fact(key, item) for item in value)
         return inner if key else f"[{inner}]"
     if isinstance(value, dict):

@@ -88,7 +88,8 @@ class Learner:
         """Return what the module left; `on_program` is told of each exported program at once.
 
         Raises:
-            EnvironmentProblem: a required layer of confinement is missing; nothing was run.
+            EnvironmentProblem: a required layer of confinement is missing, and nothing was run; or
+                states are to be saved, and nothing can be written here.
             Undecided: no child could be started.
         """
         child = self._first or self._launch()
@@ -131,6 +132,7 @@ class Learner:
             last, whole = whole, self._again(first, whole, on_program)
             if relaunches > 1 and whole.progress() == last.progress():
                 break
+        trip_frames.insist_on_room(self._exercise.id, whole.trips)
         return self._assemble(first, whole, outcome, child)
 
     def _is_machines_fault(self, child: Child) -> bool:

@@ -45,16 +45,17 @@ def travel(
         filename: the learner's file, as tracebacks show it.
     """
     name = trip["name"]
+    # First, for where nothing can be written a module may have stopped before it came this far.
+    try:
+        folders = _folders(workdir, name, len(trip["states"]))
+    except OSError as error:
+        return {"name": name, "status": "no_folder", "reason": os.strerror(error.errno or 0)}
     for function in (trip["save"], trip["restore"]):
         if function not in namespace:
             return {"name": name, "status": "missing", "function": function}
         if not callable(namespace[function]):
             kind = type_name(namespace[function])
             return {"name": name, "status": "not_callable", "function": function, "reason": kind}
-    try:
-        folders = _folders(workdir, name, len(trip["states"]))
-    except OSError as error:
-        return {"name": name, "status": "no_folder", "reason": os.strerror(error.errno or 0)}
     whole = _Travelling(trip, namespace, folders, _mesh(namespace, array_type))
     try:
         with statements.limits():

@@ -11,7 +11,7 @@ from typing import Any
 
 from grader import wire
 from grader.catalog.models import RoundTrip as Asked
-from grader.errors import WireProblem
+from grader.errors import EnvironmentProblem, WireProblem
 from grader.records.evidence import Layer, RoundTrip
 from grader.records.truth import Sent
 from grader.sandbox import refusals
@@ -69,6 +69,22 @@ def read(frame: Mapping[str, Any], layers: Sequence[Layer], scratch_mib: int) ->
             for one in frame.get("states", [])[:MOST_STATES]
         ),
     )
+
+
+def insist_on_room(exercise: str, trips: Mapping[str, RoundTrip]) -> None:
+    """Return where states could be saved.
+
+    Raises:
+        EnvironmentProblem: this machine gives a module no folder to write in.
+    """
+    why = next((trip.reason for trip in trips.values() if trip.status == "no_folder"), None)
+    if why is not None:
+        raise EnvironmentProblem(
+            f"{exercise} saves and restores files, and this machine gives a module no folder to"
+            f" write in ({why}); nothing was judged",
+            next_step="grade where user namespaces are allowed; `grade doctor` shows the layer"
+            " `scratch`",
+        )
 
 
 def _facts(found: Any) -> dict[str, str]:

@@ -43,7 +43,7 @@ def test_every_shipped_exercise_is_read_and_its_checks_accept_their_parameters()
     for exercise in course.ids():
         found = entry(course, exercise)
         assert load_checks(found)
-        assert found.oracle.figures()
+        assert found.oracle.cases(b"seed")
 
 
 def test_every_mistake_that_a_shipped_rubric_names_has_words() -> None:

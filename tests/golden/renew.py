@@ -27,9 +27,22 @@ def golden(name: str, form: Form) -> Path:
     return HERE / f"{name}.{form}"
 
 
+def stored(exercise: str) -> Path:
+    """Return where the record of a right solution of an exercise is kept."""
+    return golden(exercise, "json")
+
+
+def of_exercises() -> dict[str, Receipt]:
+    """Return the kept records of graded solutions, by exercise; see `tests.golden.grade`."""
+    return {
+        path.stem: Receipt.model_validate_json(path.read_text(encoding="utf-8"))
+        for path in sorted(HERE.glob("*-[0-9][0-9].json"))
+    }
+
+
 def main() -> None:
     """Write every receipt in every form."""
-    for name, receipt in RECEIPTS.items():
+    for name, receipt in (RECEIPTS | of_exercises()).items():
         for form in FORMS:
             text = render(receipt, form, TEMPLATES)
             golden(name, form).write_text(text, encoding="utf-8", newline="\n")
