@@ -149,8 +149,11 @@ def commands() -> dict[str, click.Command]:
 def _helps() -> Iterator[tuple[str, str]]:
     from grader.cli import main
 
-    for _module, text in main._COMMANDS.values():
-        yield "", text
+    for heading, section in main._SECTIONS.items():
+        yield "", heading
+        yield from (("", text) for _module, text in section.values())
+    yield "", "Grading"
+    yield "", "Grade FILE; a folder, an archive or several are a class."
     for name, command in commands().items():
         for part in inspect.cleandoc(command.help or "").split("\n\n"):
             if not part.startswith("Example"):

@@ -27,37 +27,57 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 STARTED = time.monotonic()
-_COMMANDS = {
-    "list": ("grader.cli.listing", "Show the exercises of the course."),
-    "show": ("grader.cli.show", "Print an exercise's prompt."),
-    "hint": ("grader.cli.hint", "Show the next hint for a check, one at a time."),
-    "explain": ("grader.cli.explain", "Explain a mistake that a receipt names, by an example."),
-    "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
-    "predict": ("grader.cli.predict", "Answer the lesson's questions before the first run."),
-    "watch": ("grader.cli.watch", "Grade a file again each time it is saved."),
-    "status": ("grader.cli.status", "Show where you stand, and what comes next."),
-    "compare": ("grader.cli.compare", "Say what a new try gained and lost."),
-    "reset": ("grader.cli.reset", "Begin a file again from the starter; the old one is kept."),
-    "quiz": ("grader.cli.quiz", "Answer the lesson's checkpoint; every choice is commented."),
-    "export": ("grader.cli.export", "Give a class's grades back in a platform's form."),
-    "gradescope-autograder": ("grader.cli.autograder", "Write an autograder for Gradescope."),
-    "inspect": ("grader.cli.inspect", "Show one learner's submission and its history."),
-    "regrade": ("grader.cli.regrade", "Grade a class again, or set points by hand."),
-    "marks": ("grader.cli.marks", "Write the sheet for what is graded by hand."),
-    "keygen": ("grader.cli.keygen", "Make a key to sign receipts with; never overwrites."),
-    "verify": ("grader.cli.verify", "Check that receipts are what a key of yours signed."),
-    "lookalikes": ("grader.cli.lookalikes", "List submissions to look at side by side."),
-    "receipt": ("grader.cli.receipt", "Show a stored receipt again: html, md, txt, json or pdf."),
-    "portfolio": ("grader.cli.portfolio", "Gather receipts into one page and one zip, or restore."),
-    "reproduce": ("grader.cli.reproduce", "Grade again with a receipt's seed, and compare."),
-    "audit": ("grader.cli.audit", "Prove an exercise with its right and wrong solutions."),
-    "doctor": ("grader.cli.doctor", "Show what this machine has: Python, JAX, confinement, cache."),
-    "completion": ("grader.cli.completion", "Print what makes a shell complete `grade`."),
-    "new": ("grader.cli.new", "Write a small exercise that works, to make another of it."),
-    "mutate": ("grader.cli.mutate", "Show what a rubric does not see, by wrong variants."),
-    "kinds": ("grader.cli.kinds", "Describe the kinds of check that a rubric may use."),
-    "schema": ("grader.cli.schema", "Print the JSON Schema of a record or a course's file."),
+_SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Learning": {
+        "list": ("grader.cli.listing", "Show the exercises of the course."),
+        "start": ("grader.cli.start", "Write an exercise's starter file; never overwrites."),
+        "show": ("grader.cli.show", "Print an exercise's prompt."),
+        "predict": ("grader.cli.predict", "Answer the lesson's questions before the first run."),
+        "watch": ("grader.cli.watch", "Grade a file again each time it is saved."),
+        "hint": ("grader.cli.hint", "Show the next hint for a check, one at a time."),
+        "explain": ("grader.cli.explain", "Explain a mistake that a receipt names, by an example."),
+        "quiz": ("grader.cli.quiz", "Answer the lesson's checkpoint; every choice is commented."),
+        "status": ("grader.cli.status", "Show where you stand, and what comes next."),
+        "compare": ("grader.cli.compare", "Say what a new try gained and lost."),
+        "reset": ("grader.cli.reset", "Begin a file again from the starter; the old one is kept."),
+    },
+    "A class": {
+        "inspect": ("grader.cli.inspect", "Show one learner's submission and its history."),
+        "regrade": ("grader.cli.regrade", "Grade a class again, or set points by hand."),
+        "marks": ("grader.cli.marks", "Write the sheet for what is graded by hand."),
+        "export": ("grader.cli.export", "Give a class's grades back in a platform's form."),
+        "lookalikes": ("grader.cli.lookalikes", "List submissions to look at side by side."),
+        "gradescope-autograder": ("grader.cli.autograder", "Write an autograder for Gradescope."),
+    },
+    "Receipts": {
+        "receipt": (
+            "grader.cli.receipt",
+            "Show a stored receipt again: html, md, txt, json or pdf.",
+        ),
+        "portfolio": (
+            "grader.cli.portfolio",
+            "Gather receipts into one page and one zip, or restore.",
+        ),
+        "reproduce": ("grader.cli.reproduce", "Grade again with a receipt's seed, and compare."),
+        "keygen": ("grader.cli.keygen", "Make a key to sign receipts with; never overwrites."),
+        "verify": ("grader.cli.verify", "Check that receipts are what a key of yours signed."),
+    },
+    "Writing an exercise": {
+        "new": ("grader.cli.new", "Write a small exercise that works, to make another of it."),
+        "audit": ("grader.cli.audit", "Prove an exercise with its right and wrong solutions."),
+        "mutate": ("grader.cli.mutate", "Show what a rubric does not see, by wrong variants."),
+        "kinds": ("grader.cli.kinds", "Describe the kinds of check that a rubric may use."),
+        "schema": ("grader.cli.schema", "Print the JSON Schema of a record or a course's file."),
+    },
+    "This machine": {
+        "doctor": (
+            "grader.cli.doctor",
+            "Show what this machine has: Python, JAX, confinement, cache.",
+        ),
+        "completion": ("grader.cli.completion", "Print what makes a shell complete `grade`."),
+    },
 }
+_COMMANDS = {name: told for section in _SECTIONS.values() for name, told in section.items()}
 _RUN = "grader.cli.run"
 _MACHINE = (
     errno.ENOSPC,
@@ -139,10 +159,12 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their sentences, without importing any of them."""
-        rows = [("EXERCISE FILE", "Grade FILE, for example: grade distributed-03 my_solution.py")]
-        rows += [(name, text) for name, (_module, text) in _COMMANDS.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        grading = ("EXERCISE FILE...", "Grade FILE; a folder, an archive or several are a class.")
+        with formatter.section("Grading"):
+            formatter.write_dl([grading])
+        for heading, commands in _SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_module, text) in commands.items()])
 
 
 def _in_other_words(command: click.Command) -> None:
