@@ -117,6 +117,16 @@ def try_once(exercise: str, at: str, folder: Path | None = None) -> None:
         _keep(exercise, {"first_try": at}, folder)
 
 
+def forget(exercise: str, folder: Path | None = None) -> None:
+    """Forget the predictions, the quiz and the first graded try of an exercise.
+
+    Raises:
+        EnvironmentProblem: that cannot be kept; all is as it was.
+    """
+    if remembered.read(_NAME, exercise, folder):
+        remembered.write(_NAME, exercise, {}, _WHAT, folder)
+
+
 def _when(was: Answer | None, value: Value, late: bool) -> When:
     if not late:
         return "before"

@@ -6,9 +6,9 @@ It decides from receipts alone and prints nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -88,10 +88,11 @@ def audit(
     Raises:
         EnvironmentProblem: the solutions are not here (they do not travel in the wheel), or a
             package that the exercise uses.
+        ContentProblem: what no file could be graded with.
     """
     found = trials(entry)
-    # Said once here, and not once for each file.
-    checks.load(entry.rubric, entry.exercise)
+    # Before anything is graded: what is wrong with all files is said once, and not once for each.
+    alone = tuple(itself(entry))
     host = open_host()
     try:
         with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -106,7 +107,47 @@ def audit(
         host.close()
     ids = tuple(check.id for check in entry.rubric.checks)
     whole = Audit(entry.exercise.id, ids, judged)
-    return Audit(entry.exercise.id, ids, judged, tuple(_content(entry, whole)))
+    return replace(whole, content=(*alone, *_together(entry, whole)))
+
+
+def itself(entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with an exercise before anything of it is graded.
+
+    Raises:
+        ContentProblem: the rubric or the oracle is such that nothing can be graded.
+    """
+    checks.load(entry.rubric, entry.exercise)
+    place = entry.folder / NOTEBOOK
+    made = starter.of(entry.folder, entry.exercise.id)
+    if place.is_file() and place.read_bytes() != made:
+        step = f"`grade audit {entry.exercise.id} --renew-notebook` writes it anew"
+        yield f"{NOTEBOOK} is not what starter.py gives: {step}"
+    yield from _shown(entry)
+    yield from _told(entry)
+    yield from soundness.unsound(entry)
+    yield from questions.problems(entry.questions, entry.exercise, entry.rubric)
+
+
+def _shown(entry: Entry) -> Iterator[str]:
+    """Yield what the names of the solutions leave out, and mistakes without words."""
+    files = trials(entry)
+    if not any(trial.role == "accepted" for trial in files):
+        yield "accepted/ holds no solution: nothing shows that the exercise can be solved"
+    own: dict[str, list[str]] = {}
+    for kind in dict.fromkeys(check.kind for check in entry.rubric.checks):
+        for mistake_id in checks.names(kind):
+            own.setdefault(mistake_id, []).append(kind)
+    rejected = [trial.meant[1] for trial in files if trial.role == "rejected"]
+    for mistake in entry.rubric.mistakes:
+        if mistake.id not in {*rejected, *own}:
+            yield f"mistake {mistake.id} is shown by no rejected file"
+    known = {mistake.id for mistake in entry.rubric.mistakes}
+    for mistake_id, kinds in own.items():
+        if mistake_id not in known:
+            can = f"the kind{'s' if len(kinds) > 1 else ''} {' and '.join(kinds)} can name"
+            yield f"the rubric has no words for {mistake_id}, which {can}"
+    for mistake_id in sorted({*rejected} - known - own.keys() - {""}):
+        yield f"the rubric has no words for the mistake {mistake_id}"
 
 
 def trials(entry: Entry) -> list[Trial]:
@@ -158,6 +199,8 @@ def _problem(trial: Trial, receipt: Receipt) -> str:
     if trial.role == "accepted":
         lost = f"{receipt.points} of {receipt.max_points} points ({_first_message(receipt)})"
         return "" if receipt.verdict == "passed" else f"a right solution got {lost}"
+    if trial.role == "starter" and receipt.outcome.kind != "finished":
+        return f"it does not run to its end: {receipt.outcome.message}"
     if trial.role in ("starter", "hostile"):
         return (
             "" if receipt.points == 0 else f"it earned {receipt.points} points for {_won(receipt)}"
@@ -167,6 +210,8 @@ def _problem(trial: Trial, receipt: Receipt) -> str:
 
 def _rejected(trial: Trial, receipt: Receipt) -> str:
     check, mistake = trial.meant
+    if not mistake:
+        return "its name promises no mistake; it must be CHECK--MISTAKE.py"
     found = next((c for c in receipt.checks if c.id == check), None)
     if found is None:
         return f"there is no check {check!r}; the name must be CHECK--MISTAKE.py"
@@ -193,25 +238,16 @@ def _status(receipt: Receipt, check: str) -> str:
     return next(c.status for c in receipt.checks if c.id == check)
 
 
-def _content(entry: Entry, found: Audit) -> Iterable[str]:
-    place = entry.folder / NOTEBOOK
-    if place.is_file() and place.read_bytes() != starter.of(entry.folder, entry.exercise.id):
-        step = f"`grade audit {entry.exercise.id} --renew-notebook` writes it anew"
-        yield f"{NOTEBOOK} is not what starter.py gives: {step}"
+def _together(entry: Entry, found: Audit) -> Iterator[str]:
+    """Yield what only all receipts together show."""
     for check in found.checks:
         if not found.killed(check):
             yield f"check {check} kills none of the rejected files"
-    shown = {t.meant[1] for t in found.trials if t.role == "rejected"}
-    for mistake in entry.rubric.mistakes:
-        if mistake.id not in shown:
-            yield f"mistake {mistake.id} is shown by no rejected file"
-    yield from _told(entry)
     yield from _agreeing(found)
-    yield from soundness.unsound(entry)
-    yield from questions.problems(entry.questions, entry.exercise, entry.rubric)
-    known = {mistake.id for mistake in entry.rubric.mistakes}
-    named = {mistake for trial in found.trials for mistake in _named(trial)}
-    for mistake_id in sorted(named - known):
+    promised = {trial.meant[1] for trial in found.trials if trial.role == "rejected"}
+    own = {name for check in entry.rubric.checks for name in checks.names(check.kind)}
+    known = {*(mistake.id for mistake in entry.rubric.mistakes), *promised, *own}
+    for mistake_id in sorted({name for trial in found.trials for name in _named(trial)} - known):
         yield f"the rubric has no words for the mistake {mistake_id}"
 
 
@@ -246,13 +282,11 @@ def _told(entry: Entry) -> Iterable[str]:
             yield f"mistakes.toml: {one.mistake}: prompt.md has no section {one.read!r}"
 
 
-def _named(trial: Trial) -> set[str]:
-    """Return the mistakes that a file's name promises and those that its receipt names."""
-    named = {trial.meant[1]} if trial.role == "rejected" else set()
-    findings = trial.receipt.checks if trial.receipt else []
-    for item in (item for finding in findings for item in finding.items):
-        named.update(item.mistake.split("-or-") if item.mistake else ())
-    return named
+def _named(trial: Trial) -> Iterator[str]:
+    """Yield the mistakes that a receipt names."""
+    for finding in trial.receipt.checks if trial.receipt else []:
+        for item in finding.items:
+            yield from item.mistake.split("-or-") if item.mistake else ()
 
 
 def facts(found: Audit) -> dict[str, Any]:

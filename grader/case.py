@@ -28,6 +28,9 @@ Value = TypeVar("Value")
 # Cases whose inputs no learner has seen have names that begin so.
 HIDDEN = "hidden_"
 EMPTY = ("NoneType", "ellipsis")
+# Mistakes that a kind of check names by itself, each in plain words: its `NAMES` is made of these.
+BY_ANY_PROGRAM = {"host-round-trip": "the program leaves JAX and goes through the host"}
+ONE_REPLICA = {"one-replica-only": "one device alone holds the right result"}
 FILL_IN = "fill in this part; the steps stand in the starter, the idea in the prompt"
 _UNRUN = (
     'move it to module level: nothing under `if __name__ == "__main__":` runs while the grader'
@@ -156,7 +159,7 @@ def _not_exported(case: Case, name: str) -> Decision | None:
     if program.status == "not_callable":
         if program.reason in EMPTY:
             return Decision("failed", f"`{name}` is still empty", line=line, hint=FILL_IN)
-        message = f"`{name}` is not a function (it is a {program.reason})"
+        message = f"`{name}` is not a function (it is {with_article(program.reason)})"
         hint = f"bind {name} to the program itself, not to a result of calling it"
         return Decision("failed", message, line=line, hint=hint)
     return _refused(case, name, program, line) if program.status == "refused" else None
@@ -199,7 +202,7 @@ def _why(program: Program, results: tuple[str, ...]) -> tuple[str, str]:
             return f"{found[0]}{of}, not one array", found[1]
     no_array = _NO_ARRAY.search(program.reason)
     if no_array:
-        return f"returns a {no_array[1]}, not one array", "return an array of JAX"
+        return f"returns {with_article(no_array[1])}, not one array", "return an array of JAX"
     # What the learner raised by hand speaks for itself.
     own = program.cause in ("own", "unfilled")
     plain = None if own else plainly.meaning(Raised(program.reason))
@@ -271,6 +274,11 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
         line = case.line(name)
         told = f"`{name}` is given a value only in a part of the module that did not run"
         return Decision("failed", told, None, line, source, _UNRUN)
+    if name in case.evidence.inside:
+        inside = f"{case.evidence.inside[name]}()"
+        told = f"`{name}` is given a value only inside `{inside}`"
+        hint = f"move that out of {inside} to module level, where the starter has it"
+        return Decision("failed", told, source=source, hint=hint)
     own = [n for n in case.evidence.names if n not in case.given_names]
     near = _nearest(name, own)
     if near:
@@ -281,6 +289,8 @@ def undefined(case: Case, name: str, source: Source = "replayed") -> Decision:
         # Nothing but what the starter brings: not a mistake, a beginning.
         told = f"`{name}` is open: nothing is filled in yet"
         return Decision("failed", told, source=source, hint=FILL_IN)
+    if name in case.given_names:
+        return Decision("failed", message, source=source, hint=FILL_IN)
     hint = "define at module level what is missing, as the starter has it"
     return Decision("failed", message, source=source, hint=hint)
 
@@ -326,8 +336,13 @@ def claim(case: Case, name: str) -> Claim:
 
 def a_type(found: Claim) -> str:
     """Return the type of a claim with its article, for a sentence."""
-    vowel = found.type_name[:1].lower() in "aeiou" or found.type_name == "ndarray"
-    return f"{'an' if vowel else 'a'} {found.type_name}"
+    return with_article(found.type_name)
+
+
+def with_article(type_name: str) -> str:
+    """Return the name of a type with its article: `an ArrayImpl`, `a list`."""
+    vowel = type_name[:1].lower() in "aeiou" or type_name == "ndarray"
+    return f"{'an' if vowel else 'a'} {type_name}"
 
 
 def as_array(found: Claim) -> Array | None:

@@ -63,7 +63,9 @@ def shards(
 
 def _gap(shard: Shard, view: Array) -> float:
     part = view[tuple(slice(start, stop) for start, stop in shard.index)]
-    if part.shape != shard.data.shape or shard.data.dtype.kind not in "biufc":
+    # A complex number is no answer where a real one is asked for.
+    kinds = "biufc" if np.iscomplexobj(view) else "biuf"
+    if part.shape != shard.data.shape or shard.data.dtype.kind not in kinds:
         return math.inf
     with np.errstate(over="ignore", invalid="ignore"):
         difference = np.abs(np.asarray(shard.data, dtype=np.complex128) - part)
@@ -136,3 +138,31 @@ def in_device_order(found: Sequence[Shard]) -> bool:
 def stored(found: Sequence[Shard]) -> list[list[int]]:
     """Return the per-device shapes, ordered by device id."""
     return [list(s.data.shape) for s in sorted(found, key=lambda shard: shard.device)]
+
+
+def elsewhere(
+    name: str,
+    found: Sequence[Shard],
+    shape: tuple[int, ...],
+    wanted: str,
+    piece: tuple[int, ...] | None,
+) -> str:
+    """Return how a right array is stored in place of `wanted`, nothing where it is stored so.
+
+    Args:
+        name: what the array is called.
+        found: one shard for each device, in any order.
+        shape: its global shape.
+        wanted: a layout of `layout`.
+        piece: the shape on each device, None for any.
+    """
+    shapes = {tuple(one) for one in stored(found)}
+    right = layout(found, shape) == wanted and piece in (None, *shapes)
+    if right and len(shapes) == 1 and len(found) == 4:
+        return ""
+    pieces = " and ".join(str(one) for one in sorted(shapes))
+    where = "one device" if len(found) == 1 else f"each of {len(found)} devices"
+    message = f"`{name}` has the right values but is stored as {pieces} on {where}"
+    if piece is not None and shapes != {piece}:
+        message += f", not as {piece} on each of four"
+    return message

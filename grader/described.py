@@ -100,9 +100,20 @@ def kind_section(kind: str) -> str:
             "",
         ]
     parts += [f"`[checks.params]`: {_said(params)}", "", *_table(params, leave="items"), ""]
+    parts += _own_names(kind)
     for model in _inner(params):
         parts += [f"`{model.__name__}`: {_said(model)}", "", *_table(model), ""]
     return "\n".join(parts)
+
+
+def _own_names(kind: str) -> list[str]:
+    """Return what a kind names without being told to, as a paragraph and a table."""
+    found = checks.names(kind)
+    if not found:
+        return []
+    said = "Mistakes that it names by itself; the rubric needs words for each of them:"
+    rows = [f"| `{mistake}` | {title} |" for mistake, title in found.items()]
+    return [said, "", "| mistake | shows that |", "|---|---|", *rows, ""]
 
 
 def _flowing(text: str | None) -> str:

@@ -22,17 +22,15 @@ import numpy as np
 
 from grader import checks, compare, intake, scoring, secret
 from grader.case import HIDDEN, Case, as_array
-from grader.catalog import needs
+from grader.catalog import carried, expected, needs
 from grader.catalog.load import Entry
-from grader.catalog.oracle import Cases
-from grader.errors import ContentProblem
 from grader.receipt.build import Parts, build
 from grader.records.evidence import Claim, Evidence, Outcome
 from grader.records.finding import Finding
 from grader.records.observation import Observation
 from grader.records.receipt import Execution, Receipt
 from grader.records.submission import Submission
-from grader.records.truth import Answer, Array, Truth
+from grader.records.truth import Array, Truth
 from grader.replay.client import PROGRAM_S, Replayer
 from grader.sandbox import notebook
 from grader.sandbox.client import Learner
@@ -114,7 +112,7 @@ def grade(
         findings=findings,
         verdict=scoring.verdict(findings, evidence.outcome),
         platform=machine(),
-        notes=_notes(submission, evidence, room.found),
+        notes=_notes(entry, submission, evidence, room.found),
         execution=_execution(room.found),
         created_at=now(),
         wall_s=round(clock.total(), 3),
@@ -233,8 +231,8 @@ def _measure(
     clock: _Clock,
 ) -> tuple[Evidence, dict[str, Observation], Truth]:
     """Run the module, replay its programs while it still exports, and work out what is right."""
-    cases = entry.oracle.cases(seed)
-    answers = _answers(entry, cases)
+    cases = expected.cases(entry.oracle, entry.exercise, seed)
+    answers = expected.answers(entry.oracle, entry.exercise, cases)
     states = entry.oracle.states(seed, entry.exercise.round_trips)
     if refused is not None:
         truth = Truth(cases, answers, entry.oracle.claims({}, {}), round_trips=states)
@@ -274,24 +272,6 @@ def _measure(
 
 def _with_numbers(entry: Entry, truth: Truth) -> Truth:
     return replace(truth, figures=entry.oracle.figures(), rows=entry.oracle.rows())
-
-
-def _answers(entry: Entry, cases: Cases) -> dict[tuple[str, str], Answer]:
-    known = {program.name for program in entry.exercise.programs}
-    for case, programs in cases.items():
-        for program in programs.keys() - known:
-            raise ContentProblem(
-                f"oracle.py: cases() gives inputs of {program!r} in {case!r}, and exercise.toml"
-                " has no such program",
-                where="oracle.py",
-                next_step="correct the name, or add the program to exercise.toml",
-            )
-    return {
-        (case, name): entry.oracle.answer(name, inputs)
-        for case, programs in cases.items()
-        for program, inputs in programs.items()
-        for name in entry.exercise.program(program).judged()
-    }
 
 
 def _usable(evidence: Evidence) -> dict[str, Array]:
@@ -359,7 +339,9 @@ def _workdir(host: Host, submission: Submission | None) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _notes(submission: Submission, evidence: Evidence, found: Found | None) -> list[str]:
+def _notes(
+    entry: Entry, submission: Submission, evidence: Evidence, found: Found | None
+) -> list[str]:
     notes = notebook.notes(submission.cells) if submission.cells else []
     if found is not None:
         from grader.sandbox import platforms
@@ -368,6 +350,7 @@ def _notes(submission: Submission, evidence: Evidence, found: Found | None) -> l
     notes += evidence.settings
     if intake.is_empty(submission):
         notes.append(f"{submission.name} is empty: it holds no statement; `grade start` writes one")
+    notes += carried.notes(entry, submission.name, evidence)
     for program in evidence.programs.values():
         notes += [f"{program.name}: {note}" for note in program.notes]
     if evidence.hidden_in:

@@ -34,5 +34,15 @@ def use(exercise: str, check: str, folder: Path | None = None) -> int:
     return counts[check]
 
 
+def forget(exercise: str, folder: Path | None = None) -> None:
+    """Forget which hints of an exercise were shown.
+
+    Raises:
+        EnvironmentProblem: that cannot be kept; all is as it was.
+    """
+    if remembered.read(_NAME, exercise, folder):
+        remembered.write(_NAME, exercise, {}, "the number of hints", folder)
+
+
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 < value <= MOST

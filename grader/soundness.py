@@ -7,7 +7,7 @@ are right by the oracle's own word and results that must never pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from grader import checks
 from grader.case import Case
+from grader.catalog import expected
 from grader.catalog.load import Entry
 from grader.records.evidence import Evidence, Outcome, Program, Shard
 from grader.records.finding import Item
@@ -40,8 +41,12 @@ def unsound(entry: Entry) -> Iterator[str]:
     yield from _strays(entry)
     yield from _unmentioned(entry)
     yield from _same_as_starter(entry)
-    yield from _tolerances(entry)
-    yield from _of_claims(entry)
+    loaded = checks.load(entry.rubric, entry.exercise)
+    truth = _truth(entry)
+    checks.answered(loaded, truth)
+    yield from expected.never_told(truth.answers)
+    yield from _tolerances(entry, loaded, truth)
+    yield from _of_claims(truth)
 
 
 # ------------------------------------------------------------------------------------------- files
@@ -124,6 +129,7 @@ class _Variant:
 
     words: str
     passes: bool
+    narrow: bool = False
 
 
 _VARIANTS = {
@@ -131,29 +137,48 @@ _VARIANTS = {
     "zeros": _Variant("zeros", False),
     "negative": _Variant("values of the wrong sign", False),
     "missing": _Variant("results of which one device's is missing", False),
+    "bfloat16": _Variant("the right values rounded to bfloat16", False, narrow=True),
+    "float16": _Variant("the right values rounded to float16", False, narrow=True),
 }
 
 
-def _tolerances(entry: Entry) -> Iterator[str]:
+def _truth(entry: Entry) -> Truth:
+    """Return what the oracle says, all of it, for a seed of our own. Raises: ContentProblem."""
+    cases = expected.cases(entry.oracle, entry.exercise, _SEED)
+    return Truth(
+        cases,
+        expected.answers(entry.oracle, entry.exercise, cases),
+        entry.oracle.claims({}, {}),
+        entry.oracle.figures(),
+        entry.oracle.rows(),
+        entry.oracle.states(_SEED, entry.exercise.round_trips),
+    )
+
+
+def _tolerances(entry: Entry, loaded: Sequence[checks.Check], truth: Truth) -> Iterator[str]:
     """Yield tolerances that let pass what must not, or refuse what is right."""
-    cases = entry.oracle.cases(_SEED)
-    answers = {
-        (case, name): entry.oracle.answer(name, inputs)
-        for case, programs in cases.items()
-        for program, inputs in programs.items()
-        for name in entry.exercise.program(program).judged()
-    }
-    truth = Truth(cases, answers)
-    for check in checks.load(entry.rubric, entry.exercise):
-        if check.spec.kind == _KIND:
-            for kind, variant in _VARIANTS.items():
+    for check in loaded:
+        if check.spec.kind != _KIND:
+            continue
+        for kind, variant in _VARIANTS.items():
+            if not (variant.narrow and check.params.model_dump()["sixteen_bits"]):
                 items = check.judge(_case(entry, truth, kind)).items
-                yield from _surprises(check.spec.id, items, variant)
+                told = [
+                    one for one in items if not (variant.narrow and _exact(check, one, truth, kind))
+                ]
+                yield from _surprises(check.spec.id, told, variant)
 
 
-def _of_claims(entry: Entry) -> Iterator[str]:
+def _exact(check: checks.Check, found: Item, truth: Truth, kind: str) -> bool:
+    """Return whether a program's right values are such that 16 bits hold them as they are."""
+    asked = {one["id"]: one["program"] for one in check.params.model_dump()["items"]}
+    right = [one.value for (_, name), one in truth.answers.items() if name == asked[found.id]]
+    return all(np.array_equal(_narrowed(value, kind), value) for value in right)
+
+
+def _of_claims(truth: Truth) -> Iterator[str]:
     """Yield written answers whose tolerance takes zeros, or refuses what float32 can hold."""
-    for name, wanted in entry.oracle.claims({}, {}).items():
+    for name, wanted in truth.claims.items():
         if wanted.value is None or not np.issubdtype(wanted.value.dtype, np.number):
             continue
         value = np.asarray(wanted.value)
@@ -201,10 +226,26 @@ def _varied(right: Array, kind: str) -> Array:
         return -right if right.dtype.kind != "u" else np.zeros_like(right)
     if kind == "missing" or not np.issubdtype(right.dtype, np.floating):
         return right
+    if kind in ("bfloat16", "float16"):
+        return _narrowed(right, kind)
     largest = np.float32(np.abs(right).max(initial=0.0))
     signs = np.where(np.arange(right.size).reshape(right.shape) % 2, 1.0, -1.0)
     moved: Array = (right + signs * _ULPS * np.spacing(largest)).astype(np.float32)
     return moved
+
+
+def _narrowed(right: Array, kind: str) -> Array:
+    """Return real values as a 16-bit format holds them, in float32; others as they are."""
+    if right.dtype.kind != "f":
+        return right
+    with np.errstate(over="ignore", under="ignore"):
+        if kind == "float16":
+            return right.astype(np.float16).astype(np.float32)
+        # bfloat16 is the upper half of float32, rounded to nearest, ties to even.
+        bits = right.astype(np.float32).view(np.uint32).astype(np.uint64)
+        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16
+    narrowed: Array = rounded.astype(np.uint32).view(np.float32)
+    return narrowed
 
 
 def _shards(values: Array, kind: str) -> tuple[Shard, ...]:

@@ -72,10 +72,14 @@ OF_CLICK = (
     "[default: {0}]",
 )
 # What stands around other messages, and words that are made of a record's own.
-AROUND = ("grade: {0}", "Next: {0}", "Example: {0}", "`{0}` and `{1}`", "receipt", "a list")
+AROUND = (
+    *("grade: {0}", "Next: {0}", "Example: {0}", "`{0}` and `{1}`", "receipt", "a list"),
+    "predicted",
+)
 # What `meaning.counted` makes of a number and a thing.
 _COUNTED = "value values device devices argument arguments dimension dimensions entry entries"
 COMPOSED = (
+    *("{0} more", "{0} fewer"),
     "the {0} entries of dimension {1} of `{2}`, of shape {3}, {4}, as {5} asks",
     "in_specs has {0}, and the function is called with {1}",
     "returns a tuple of {0}, not one array",

@@ -66,6 +66,21 @@ def test_a_name_under_a_main_guard_is_told_as_not_run() -> None:
     )
 
 
+def test_a_single_name_inside_a_function_is_told_with_that_function() -> None:
+    found = cases.undefined(case(names=("mesh", "r2s"), inside={"r2": "main"}), "r2")
+    assert found.message == "`r2` is given a value only inside `main()`"
+    assert found.hint == "move that out of main() to module level, where the starter has it"
+
+
+def test_a_part_not_begun_is_to_be_filled_in_also_where_others_are() -> None:
+    given = replace(case(), given_names=frozenset({"r2"}))
+    found = cases.undefined(given, "r2")
+    assert (found.message, found.hint) == ("`r2` is not defined", cases.FILL_IN)
+    assert cases.undefined(case(), "r2").hint == (
+        "define at module level what is missing, as the starter has it"
+    )
+
+
 def test_an_untouched_starter_is_open_and_no_mistake() -> None:
     nothing = {name: Program(name, "missing") for name in PROGRAMS}
     given = case(nothing, without=list(right_claims()), names=("mesh", "x"))
@@ -110,7 +125,7 @@ def test_a_program_left_empty_is_told_as_that(kind: str) -> None:
 
 def test_what_is_no_function_is_told_by_its_type() -> None:
     found = absent(Program(NAME, "not_callable", reason="ArrayImpl"))
-    assert found.message == "`all_gradient` is not a function (it is a ArrayImpl)"
+    assert found.message == "`all_gradient` is not a function (it is an ArrayImpl)"
 
 
 @pytest.mark.parametrize(

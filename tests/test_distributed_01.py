@@ -82,13 +82,40 @@ def test_padding_never_enters_the_mean(
         rows, mask = inputs
         counts = mask.reshape(4, 3).sum(axis=1)
         assert set(mask) == {0, 1}
-        assert 1 <= counts.min() < counts.max()
+        assert counts.min() < counts.max()
         assert counts.sum() != 10
         assert np.all(rows[mask == 0] != 0)
         found = oracle.answer(program, inputs)
         np.testing.assert_allclose(found, rows[mask == 1].mean(axis=0, dtype=np.float64))
         other = np.where(mask[:, None] == 1, rows, 1e6)
         np.testing.assert_allclose(oracle.answer(program, [other, mask]), found, rtol=1e-12)
+
+
+def test_every_draw_has_devices_without_a_real_row(oracle: ModuleType) -> None:
+    for seed in range(DRAWS):
+        cases = oracle.cases(np.random.default_rng(seed))
+        empty = {
+            name: int((one["masked_mean"][1].reshape(4, 3).sum(axis=1) == 0).sum())
+            for name, one in cases.items()
+        }
+        assert [empty.pop(f"hidden_bare_{number}") for number in (1, 2)] == [1, 2]
+        assert set(empty.values()) == {0}
+
+
+def test_a_division_on_a_device_shows_only_where_a_device_is_empty(
+    oracle: ModuleType, draws: list[tuple[str, list[Array]]]
+) -> None:
+    """Parts that are divided by their own count, and multiplied by it again, come out right."""
+    for program, inputs in draws:
+        if program != "masked_mean":
+            continue
+        rows, mask = (np.asarray(one, np.float64).reshape(4, 3, *one.shape[1:]) for one in inputs)
+        counts = mask.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            parts = np.einsum("dr,drc->dc", mask, rows) / counts[:, None] * counts[:, None]
+        found = parts.sum(axis=0) / counts.sum()
+        right = oracle.answer(program, inputs)
+        assert np.isnan(found).all() if counts.min() == 0 else np.allclose(found, right)
 
 
 def by_shape(oracle: ModuleType, program: str, inputs: list[Array]) -> Iterator[list[Any]]:

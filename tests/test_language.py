@@ -120,6 +120,21 @@ def test_every_error_of_this_field_is_told_in_german(name: str) -> None:
         ("`a` is wrong on every device for 5 of 5 inputs, by up to 3 times the largest value",
          "`a` ist falsch auf jedem Gerät bei 5 von 5 Eingaben, Abweichung bis zum 3-fachen des"
          " größten Wertes"),
+        ("prediction 4 of 4 as observed, 1 not observed yet",
+         "Vorhersage 4 von 4 wie beobachtet, 1 noch nicht beobachtet"),
+        ("Tracked separately, no points: prediction made, nothing observed yet; checkpoint answer"
+         " right; hints seen 4; no explanation yet",
+         "Getrennt festgehalten, ohne Punkte: Vorhersage gemacht, noch nichts beobachtet;"
+         " Kontrollfrage richtig beantwortet; gesehene Tipps: 4; noch keine Erklärung"),
+        ("The earlier receipt is kept as history/mine.2026-03-01T10-20-30Z.json.",
+         "Der frühere Beleg bleibt als history/mine.2026-03-01T10-20-30Z.json."),
+        ("5 used: values 3, gather 2", "5 gebraucht: values 3, gather 2"),
+        ("  also         predicted, quiz open", "  außerdem     vorhergesagt, Kontrollfrage offen"),
+        ("`a` is not a function (it is an ArrayImpl)",
+         "`a` ist keine Funktion (sondern: ArrayImpl)"),
+        ("`a` and `b` are not a function (each is an ArrayImpl)",
+         "`a` und `b` sind keine Funktion (sondern: ArrayImpl)"),
+        ("`a` and `b` are each an int, not a number", "`a` und `b` sind int, keine Zahl"),
         ("  values  3 of 4 left  A title", "  values  noch 3/4     A title"),
         ("an array of JAX cannot be changed in place (TypeError: `x` is not defined)",
          "ein Array von JAX lässt sich nicht an Ort und Stelle ändern"
@@ -232,6 +247,15 @@ def test_a_usage_error_is_told_in_german_with_the_same_code(tmp_path: Path) -> N
         "grade: es fehlt das Argument EXERCISE\n"
         "  Weiter: `grade hint --help` zeigt, was möglich ist\n"
     )
+
+
+@once
+def test_a_label_as_wide_as_its_column_is_followed_by_a_blank(tmp_path: Path) -> None:
+    env = {"LANGUAGE": "de", "COLUMNS": "60", "XDG_STATE_HOME": str(tmp_path)}
+    told = run("hint", EXERCISE, "values", cwd=tmp_path, env=env).stdout.splitlines()
+    first = next(line for line in told if "Tipp 1 von" in line)
+    assert re.match(r"  Tipp 1 von \d \S", first)
+    assert max(map(len, told)) <= 75
 
 
 @once

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import UsageProblem
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+# Others are no exercise: no command line could name them.
+_ID = re.compile(r"[a-z]+-[0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Course:
     def ids(self) -> list[str]:
         """Return the ids of all exercises, sorted."""
         folder = self.root / "exercises"
-        return sorted(p.name for p in folder.iterdir() if (p / "exercise.toml").is_file())
+        named = (p for p in folder.iterdir() if _ID.fullmatch(p.name))
+        return sorted(p.name for p in named if (p / "exercise.toml").is_file())
 
     def secrets(self) -> list[str]:
         """Return the folders that no learner code may read."""
@@ -80,5 +84,22 @@ def find(given: str | None, start: Path | None = None) -> Course:
     here = (start or Path.cwd()).resolve()
     for path in (here, *here.parents):
         if is_course(path):
+            _refuse_a_stranger_s(path)
             return Course(path)
     return Course(shipped())
+
+
+def _refuse_a_stranger_s(path: Path) -> None:
+    """Refuse a course that nobody named and that another user owns: its oracle is code we run.
+
+    Raises:
+        UsageProblem: it belongs to neither this user nor root.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    for place in (path, path / "rubrics", path / "exercises"):
+        if place.stat().st_uid not in (os.geteuid(), 0):
+            raise UsageProblem(
+                f"the course around this folder belongs to another user: {place}",
+                next_step=f"name it if you trust it (its oracle.py runs as you): --course {path}",
+            )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
+from grader.catalog import wrong
 from grader.catalog.course import Course
 from grader.catalog.models import Content, Exercise, Explanations, Rubric
 from grader.catalog.questions import Questions
@@ -133,16 +133,11 @@ def _suggestion(wanted: str, known: list[str]) -> str:
     return "`grade list` shows the exercises there are"
 
 
-def told(problem: Mapping[str, Any]) -> str:
-    """Return one of pydantic's problems in the words of someone who writes TOML."""
-    words = {"extra_forbidden": "is a key that nothing reads", "missing": "is missing"}
-    return words.get(str(problem["type"]), str(problem["msg"]))
-
-
 def _read(path: Path, model: type[Model]) -> Model:
     try:
-        with path.open("rb") as file:
-            return model.model_validate(tomllib.load(file))
+        text = path.read_bytes().decode("utf-8")
+        given = tomllib.loads(text)
+        return model.model_validate(given)
     except FileNotFoundError:
         raise ContentProblem(
             f"{path.name} is missing", where=str(path), next_step="restore the file"
@@ -158,10 +153,9 @@ def _read(path: Path, model: type[Model]) -> Model:
             f"{path.name} is not TOML: {error}", where=str(path), next_step="mend that line"
         ) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        found = wrong.faults(error, model, given, text)
         raise ContentProblem(
-            f"{path.name}: {key or 'the file'}: {told(first)}",
+            wrong.listed(path.name, found),
             where=str(path),
-            next_step=f"mend {key or 'the file'} ({error.error_count()} problem(s) in all)",
+            next_step="mend that file; `grade schema` says what each file may hold",
         ) from error

@@ -12,7 +12,9 @@ from grader.results import names_of, program_of
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z]*-[0-9]{2}$")]
 Points = Annotated[int, Field(ge=0)]
+Tolerance = Annotated[float, Field(ge=0)]
 Letter = Literal["a", "b", "c", "d"]
+_DEVICES = 4
 _TAKEN = sys.stdlib_module_names | {
     *("jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "opt_einsum", "flatbuffers", "orbax"),
     *("grader", "submission"),
@@ -43,6 +45,12 @@ class Content(Record):
     )
 
 
+def in_order(floor: float, ceiling: float) -> None:
+    """Insist that something can lie between two numbers of bytes. Raises: ValueError."""
+    if floor > ceiling:
+        raise ValueError(f"floor = {floor:g} lies above ceiling = {ceiling:g}, so nothing passes")
+
+
 class Argument(Content):
     """One argument: global shape, dtype, and the dimension split over the four devices."""
 
@@ -50,6 +58,24 @@ class Argument(Content):
     shape: tuple[int, ...]
     dtype: Literal["float32", "float64", "int32", "uint32"]
     split: int | None = None
+
+    @model_validator(mode="after")
+    def _lies_on_four_devices(self) -> Argument:
+        none = next((extent for extent in self.shape if extent < 1), None)
+        if none is not None:
+            raise ValueError(f"shape = {list(self.shape)} has the extent {none}")
+        if self.split is None:
+            return self
+        if not 0 <= self.split < len(self.shape):
+            last = len(self.shape) - 1
+            has = f"has the dimensions 0 to {last}" if last > 0 else "has dimension 0 alone"
+            if last < 0:
+                has = "has no dimension"
+            raise ValueError(f"split = {self.split}, and shape = {list(self.shape)} {has}")
+        if self.shape[self.split] % _DEVICES:
+            cut = f"split = {self.split} cuts {self.shape[self.split]} of {list(self.shape)}"
+            raise ValueError(f"{cut}, which four devices cannot share evenly")
+        return self
 
 
 class Program(Content):

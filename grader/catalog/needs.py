@@ -21,9 +21,8 @@ def insist(exercise: Exercise) -> None:
     if not lacking:
         return
     names = " and ".join(need.package for need in lacking)
-    verb = "is" if len(lacking) == 1 else "are"
     raise EnvironmentProblem(
-        f"{exercise.id} uses {names}, which {verb} not installed here; nothing was run",
+        f"{exercise.id} uses {names}, not installed here; nothing was run",
         next_step=" and ".join(dict.fromkeys(map(install, lacking))),
     )
 

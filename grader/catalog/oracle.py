@@ -6,8 +6,10 @@ only, and is never sent to a child.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib.util
+import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,8 +49,9 @@ class Oracle:
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
+            said = f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
             raise ContentProblem(
-                f"oracle.py does not load: {type(error).__name__}: {error}",
+                f"oracle.py does not load: {said}{_line(error, path)}",
                 where=str(path),
                 next_step="mend it; `grade audit` runs it again",
             ) from error
@@ -89,7 +92,9 @@ class Oracle:
             given = drawn.get(trip.name, ())
             states = [self._state(trip, one) for one in given]
             if len(states) < 2:
-                self._wrong_states(f"{len(states)} states for {trip.name!r}, not two or more")
+                self._wrong_states(
+                    f"too few states of {trip.name!r} ({len(states)}, not two or more)"
+                )
             found[trip.name] = [
                 Sent(state, self._call("lost", _by_leaf, trip.name, state, states[number - 1]))
                 for number, state in enumerate(states)
@@ -112,10 +117,20 @@ class Oracle:
             next_step="let it give what exercise.toml says under round_trips",
         )
 
-    def answer(self, program: str, inputs: list[Array]) -> Answer:
-        """Return the right global result on `inputs` and what each mistake would give."""
-        value = self._call("answer", np.asarray, program, inputs)
-        return Answer(value, self._call("mistakes", _views, program, inputs))
+    def answer(self, program: str, inputs: list[Array], case: str = "") -> Answer:
+        """Return the right global result on `inputs` and what each mistake would give.
+
+        `case` is where the inputs are from, for a message.
+        """
+        about = f"{program} in {case}" if case else program
+        value = self._call("answer", np.asarray, program, inputs, about=about)
+        if value.dtype.kind not in "biufc":
+            raise ContentProblem(
+                f"oracle.py: answer() gives no array of numbers for {about}",
+                where=str(self._path),
+                next_step="let it return the right array for each name in exercise.toml",
+            )
+        return Answer(value, self._call("mistakes", _views, program, inputs, about=about))
 
     def claims(
         self, given: Mapping[str, Array], own: Mapping[str, Array]
@@ -138,19 +153,48 @@ class Oracle:
         """Return the table asked for: `right`, and one table per mistake, keyed by ranks."""
         return self._call("rows", dict)
 
-    def _call(self, name: str, make: Callable[[Any], Made], *args: Any) -> Made:
+    def _call(self, name: str, make: Callable[[Any], Made], *args: Any, about: str = "") -> Made:
         """Return what a function of the author's gives, as `make` takes it."""
+        of = f", for {about}" if about else ""
         try:
             # Answers may be as large as float32 allows; a warning would show the oracle's lines.
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return make(getattr(self._module, name)(*args))
+                given = getattr(self._module, name)(*args)
         except Exception as error:
+            said = f"{type(error).__name__}: {error}{_line(error, self._path)}"
             raise ContentProblem(
-                f"oracle.py: {name}() raised {type(error).__name__}: {error}",
+                f"oracle.py: {name}() raised {said}{of}",
                 where=str(self._path),
                 next_step="mend it; `grade audit` runs it again",
             ) from error
+        try:
+            return make(given)
+        except Exception as error:
+            plain = f"{name}() gives {_kind(given)}, which is not what it has to give"
+            what = f"{name}(): {error}" if isinstance(error, _Unfit) else plain
+            raise ContentProblem(
+                f"oracle.py: {what}{of}",
+                where=str(self._path),
+                next_step="docs/writing-an-exercise.md says what each function gives",
+            ) from error
+
+
+class _Unfit(Exception):
+    """What a function of the author's gives lacks something, or has too much."""
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Return the author's own line that an exception came from, nothing where there is none."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f" at line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f" at line {lines[-1]}" if lines else ""
+
+
+def _kind(given: Any) -> str:
+    return "nothing" if given is None else f"a value of type {type(given).__name__}"
 
 
 def _drawn_from(seed: bytes) -> np.random.Generator:
@@ -173,7 +217,20 @@ def _views(raw: Mapping[str, Any]) -> dict[str, Array | tuple[Array, ...]]:
     }
 
 
+def _fits(name: str, fields: Mapping[str, Any]) -> None:
+    known = {field.name for field in dataclasses.fields(Expected)}
+    lacking = [key for key in ("value", "atol") if key not in fields]
+    unread = [key for key in fields if key not in known]
+    told = [f"lacks {' and '.join(lacking)}"] if lacking else []
+    told += [f"has {', '.join(map(repr, unread))}, which nothing reads"] if unread else []
+    if told:
+        raise _Unfit(f"{name} {' and '.join(told)}")
+
+
 def _expected(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, Expected]:
+    for name, fields in raw.items():
+        _fits(name, fields)
+
     def taken(key: str, value: Any) -> Any:
         if key == "mistakes":
             return {mistake: np.asarray(wrong) for mistake, wrong in value.items()}

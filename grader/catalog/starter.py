@@ -64,8 +64,9 @@ def of(folder: Path, exercise: str) -> bytes:
         return notebook(place.read_text(encoding="utf-8"), exercise)
     except (OSError, SyntaxError, ValueError) as error:
         why = getattr(error, "strerror", None) or getattr(error, "msg", None) or error
+        line = f" at line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise ContentProblem(
-            f"no notebook can be made of the starter of {exercise}: {why}",
+            f"no notebook can be made of the starter of {exercise}: {why}{line}",
             where=str(place),
             next_step="mend starter.py",
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from grader.case import Case
-from grader.catalog.load import told
+from grader.case import known as said_of
+from grader.catalog import wrong
 from grader.catalog.models import CheckSpec, Content, Exercise, Rubric
 from grader.errors import ContentProblem
 from grader.records.finding import Finding, Item, Status
 from grader.records.receipt import as_json_value
+from grader.records.truth import Truth
 
 
 def kinds() -> list[str]:
@@ -45,10 +47,11 @@ def load(rubric: Rubric, exercise: Exercise) -> list[Check]:
         ContentProblem: an unknown kind, a parameter its kind does not take, an id used twice,
             points whose sum is not the rubric's, or a name that exercise.toml does not ask for.
     """
-    checks = [_load_one(spec, rubric) for spec in rubric.checks]
+    checks = _accepted(rubric)
     _ids_differ(rubric)
     for check in checks:
         _names_exist(check, rubric, exercise)
+        _one_array_each(check, rubric, exercise)
     total = sum(int(i.get("points", 0)) for spec in rubric.checks for i in spec.items)
     if total != rubric.max_points:
         raise ContentProblem(
@@ -124,25 +127,98 @@ def _references(value: Any) -> Iterator[tuple[str, str]]:
             yield from _references(inner)
 
 
-def _load_one(spec: CheckSpec, rubric: Rubric) -> Check:
+# Kinds that look at one array; the others take a program as a whole too.
+_OF_ONE_ARRAY = ("program_values", "shard_shapes", "metamorphic")
+
+
+def _one_array_each(check: Check, rubric: Rubric, exercise: Exercise) -> None:
+    if check.spec.kind not in _OF_ONE_ARRAY:
+        return
+    several = {program.name: program.judged() for program in exercise.programs if program.results}
+    for sort, name in _references(check.params.model_dump()):
+        if sort == "program" and name in several:
+            raise ContentProblem(
+                f"rubric of {rubric.exercise}: checks.{check.spec.id}: {name!r} gives several"
+                f" results, and {check.spec.kind} looks at one",
+                where="rubric.toml",
+                next_step=f"name {' or '.join(several[name])}",
+            )
+
+
+def _accepted(rubric: Rubric) -> list[Check]:
+    """Return the checks. Raises: ContentProblem with every parameter that no kind takes."""
+    found, faults = [], list[str]()
+    for spec in rubric.checks:
+        _kind_exists(spec, rubric)
+        module = importlib.import_module(f"{__name__}.{spec.kind}")
+        given = {**spec.params, "items": spec.items}
+        try:
+            found.append(Check(spec, module, module.Params.model_validate(given)))
+        except ValidationError as error:
+            faults += wrong.faults(error, module.Params, given, within=f"check {spec.id}")
+    if faults:
+        raise ContentProblem(
+            wrong.listed(f"rubric of {rubric.exercise}", faults),
+            where="rubric.toml",
+            next_step="mend that; `grade kinds KIND` says what a kind takes",
+        )
+    return found
+
+
+def _kind_exists(spec: CheckSpec, rubric: Rubric) -> None:
     if spec.kind not in kinds():
         raise ContentProblem(
             f"rubric of {rubric.exercise}: checks.{spec.id}.kind: there is no kind {spec.kind!r}",
             where="rubric.toml",
             next_step=f"use one of {', '.join(kinds())}",
         )
-    module = importlib.import_module(f"{__name__}.{spec.kind}")
-    try:
-        params = module.Params.model_validate({**spec.params, "items": spec.items})
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ContentProblem(
-            f"rubric of {rubric.exercise}: checks.{spec.id}.{key}: {told(first)}",
-            where="rubric.toml",
-            next_step="mend that key",
-        ) from error
-    return Check(spec, module, params)
+
+
+def answered(loaded: Sequence[Check], truth: Truth) -> None:
+    """Insist that the oracle speaks of everything that the checks ask about.
+
+    Raises:
+        ContentProblem: a case, a written answer, a figure or a row that it does not give.
+    """
+    for check in loaded:
+        asked = check.params.model_dump()
+        for case, program in _asked_of(asked):
+            if program not in said_of(truth.cases, case, "cases").keys() | _judged(truth, case):
+                raise ContentProblem(
+                    f"oracle.py: cases() gives no inputs of {program!r} in {case!r}, which"
+                    f" the check {check.spec.id} asks about",
+                    where="oracle.py",
+                    next_step="add them there, or correct the rubric",
+                )
+        for sort, name in _references(asked):
+            if sort == "claim" and check.spec.kind == "claims":
+                said_of(truth.claims, name, "claims")
+        for item in asked["items"]:
+            if "figure" in item:
+                said_of(said_of(truth.figures, item["figure"], "figures"), "right", "figures")
+            if "ranks" in item:
+                rows = said_of(truth.rows, "right", "rows")
+                for column in item["columns"]:
+                    said_of(said_of(rows, item["ranks"], "rows"), column, "rows")
+
+
+def _judged(truth: Truth, case: str) -> set[str]:
+    return {name for known, name in truth.answers if known == case}
+
+
+def _asked_of(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return each case of which parameters name a program."""
+    for item in asked["items"]:
+        if "open_case" in asked:
+            yield asked["open_case"], item["program"]
+        for term in (item, *item["equals"]) if "equals" in item else ():
+            yield term["case"], term["program"] or item["program"]
+
+
+def names(kind: str) -> dict[str, str]:
+    """Return the mistakes that a kind names by itself, each in plain words."""
+    found: dict[str, str] = getattr(importlib.import_module(f"{__name__}.{kind}"), "NAMES", {})
+    return found
 
 
 def _finding(
@@ -152,6 +228,7 @@ def _finding(
     told = next((e for e in items if e.status != "passed" and e.mistake), None)
     first = told or next((e for e in items if e.status != "passed"), None)
     words = case.mistake(told.mistake) if told else None
+    title = words.title if words else names(spec.kind).get((told and told.mistake) or "")
     count = sum(1 for entry in items if entry.status == "passed")
     whole = f"all {count} parts hold" if count > 1 else items[0].message
     message = first.message if first else whole
@@ -164,7 +241,7 @@ def _finding(
         max_points=sum(entry.max_points for entry in items),
         message=message,
         mistake=told.mistake if told else None,
-        mistake_title=words.title if words else None,
+        mistake_title=title,
         hint="" if first is None else words.hint if words else first.hint or spec.hint,
         line=first.line if first else None,
         items=items,

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import model_validator
+
 from grader.case import (
+    BY_ANY_PROGRAM,
     Case,
     Decision,
     a_type,
@@ -18,10 +21,13 @@ from grader.case import (
     known,
     undefined,
 )
-from grader.catalog.models import Content, Points
+from grader.catalog.models import Content, Points, in_order
 from grader.records.evidence import Claim
 from grader.records.finding import Item
 from grader.records.observation import Observation
+from grader.shapes import no_guess
+
+NAMES = BY_ANY_PROGRAM
 
 
 class FigureItem(Content):
@@ -50,6 +56,11 @@ class CompiledItem(Content):
     program: str
     floor: float
     ceiling: float
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> CompiledItem:
+        in_order(self.floor, self.ceiling)
+        return self
 
 
 class Rule(Content):
@@ -148,6 +159,9 @@ def _row(spec: RowItem, case: Case) -> Decision:
         why = f" ({found.reason})" if found.reason else ""
         message = f"`{spec.table}` is {_what(found)}, and not a list of mappings{why}"
         return _claimed(False, message, None, line)
+    if not any("ranks" in row for row in rows) and rows:
+        message = f"the rows of `{spec.table}` lack `ranks`, so none can be told from another"
+        return _claimed(False, message, None, line)
     matching = [row for row in rows if _number(row.get("ranks")) == spec.ranks]
     if len(matching) != 1:
         message = f"`{spec.table}` has {len(matching)} rows for {spec.ranks} ranks, not one"
@@ -167,7 +181,19 @@ def _columns(spec: RowItem, case: Case, row: Mapping[str, Any], line: int | None
         return _claimed(False, message, None, line)
     shown = ", ".join(f"{c} = {_told(n)}" for c, n in wrong.items())
     message = f"the row for {spec.ranks} ranks: {shown} does not follow from the model"
-    return _claimed(False, message, _row_mistake(spec, case, numbers, wrong), line)
+    mistake = _row_mistake(spec, case, numbers, wrong)
+    if mistake is None and _one_factor(numbers, right):
+        # Which one is not said: the next answer would be a division away.
+        message += "; all of it is off by the same factor, so the size it starts from is another"
+    return _claimed(False, message, mistake, line)
+
+
+def _one_factor(numbers: Mapping[str, float | None], right: Mapping[str, float]) -> bool:
+    """Return whether every number of a row is the right one times the same factor."""
+    shares = [n / right[c] for c, n in numbers.items() if n is not None and right.get(c)]
+    return len(shares) == len(numbers) > 1 and all(
+        math.isclose(share, shares[0], rel_tol=1e-6) for share in shares
+    )
 
 
 def _row_mistake(
@@ -213,7 +239,7 @@ def _compiled(
         "bytes_per_rank": total,
         "chosen_by_compiler": any(one.by_compiler for one in seen.compiled),
     }
-    return _within(params, spec, case, seen, total), [row]
+    return no_guess(case, seen, _within(params, spec, case, seen, total)), [row]
 
 
 def _within(

@@ -10,8 +10,17 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, a_type, as_array, claim, item, known, undefined
-from grader.catalog.models import Content, Points
+from grader.case import (
+    Case,
+    Decision,
+    a_type,
+    as_array,
+    claim,
+    item,
+    known,
+    undefined,
+)
+from grader.catalog.models import Content, Points, Tolerance
 from grader.records.evidence import Claim
 from grader.records.finding import Item
 from grader.records.truth import Array, Expected
@@ -47,7 +56,7 @@ class ClaimItem(Content):
     different_from_right: bool = False
     apart_from: str | None = None
     rests_on: str | None = None
-    min_difference: float = 0.0
+    min_difference: Tolerance = 0.0
     replayed: Replayed | None = None
 
 
@@ -56,7 +65,7 @@ class Params(Content):
 
     items: tuple[ClaimItem, ...]
     after: str | None = None
-    replay_tolerance: float = 1e-5
+    replay_tolerance: Tolerance = 1e-5
     layout_mistakes: dict[str, str] = {}
 
 
@@ -78,6 +87,9 @@ def _decide(params: Params, spec: ClaimItem, case: Case) -> tuple[Decision, list
     rows = [_evidence(found)] if found.kind != "missing" else []
     if found.kind == "missing":
         return undefined(case, spec.name, "claimed"), rows
+    cut_short = _cut_short(case, found, value, line)
+    if cut_short is not None:
+        return cut_short, rows
     if value is None:
         return _claimed("failed", f"`{spec.name}` {_unusable(found)}", line=line), rows
     if expected.value is None:
@@ -94,7 +106,21 @@ def _decide(params: Params, spec: ClaimItem, case: Case) -> tuple[Decision, list
     if too_close is not None:
         return too_close, rows
     replayed, more = _replayed(params, spec, case, expected.value, line)
-    return replayed or _claimed("passed", f"`{spec.name}` holds"), [*rows, *more]
+    return replayed or _claimed("passed", _holding(params, spec, case)), [*rows, *more]
+
+
+def _cut_short(case: Case, found: Claim, value: Array | None, line: int | None) -> Decision | None:
+    """Return that a module stopped before it filled an answer, None where it may be whole."""
+    outcome = case.evidence.outcome
+    empty = found.kind == "mapping" and not found.value if value is None else value.size == 0
+    later = line is None or outcome.line is None or line <= outcome.line
+    if outcome.kind == "finished" or not empty or not later:
+        return None
+    place = outcome.place or (f"line {outcome.line}" if outcome.line else "")
+    where = f" at {place}" if place else ""
+    message = f"`{found.name}` is still empty: the module stopped{where} first"
+    hint = "mend what is said above; the rest of the file did not run"
+    return Decision("failed", message, line=line, source="claimed", hint=hint)
 
 
 def _claimed(
@@ -203,35 +229,15 @@ def _placed(params: Params, spec: ClaimItem, found: Claim, line: int | None) -> 
     """Return what is wrong with where an answer is stored, None when nothing is."""
     if spec.layout is None:
         return None
-    message = elsewhere(found, spec.name, spec.layout, spec.stored)
+    if found.kind != "device_array":
+        message = f"`{spec.name}` is {a_type(found)} on the host, not an array on the devices"
+        return _claimed("failed", message, params.layout_mistakes.get(f"{spec.id}:host"), line)
+    message = compare.elsewhere(spec.name, found.shards, found.shape, spec.layout, spec.stored)
     if not message:
         return None
-    layout = compare.layout(found.shards, found.shape) if found.shards else "host"
+    layout = compare.layout(found.shards, found.shape)
     mistake = params.layout_mistakes.get(f"{spec.id}:{layout}")
     return _claimed("failed", message, mistake or params.layout_mistakes.get(layout), line)
-
-
-def elsewhere(found: Claim, name: str, layout: Layout, shape: tuple[int, ...] | None) -> str:
-    """Return how a right answer is stored in place of `layout`, with `shape` on each device.
-
-    Nothing where it is stored so.
-    """
-    if found.kind != "device_array":
-        return f"`{name}` is {a_type(found)} on the host, not an array on the devices"
-    shapes = {tuple(shape) for shape in compare.stored(found.shards)}
-    right = compare.layout(found.shards, found.shape) == layout and shape in (None, *shapes)
-    if right and len(shapes) == 1 and len(found.shards) == 4:
-        return ""
-    pieces = " and ".join(str(shape) for shape in sorted(shapes))
-    message = f"`{name}` has the right values but is stored as {pieces} on {_on(found)}"
-    if shape is not None and shapes != {shape}:
-        message += f", not as {shape} on each of four"
-    return message
-
-
-def _on(found: Claim) -> str:
-    count = len(found.shards)
-    return "one device" if count == 1 else f"each of {count} devices"
 
 
 def _too_close(spec: ClaimItem, case: Case, value: Array, line: int | None) -> Decision | None:
@@ -248,6 +254,12 @@ def _holds(case: Case, name: str) -> bool:
     if value is None or expected.value is None:
         return False
     return _equal(found, value, expected.value, expected.atol)
+
+
+def _holding(params: Params, spec: ClaimItem, case: Case) -> str:
+    if spec.replayed is not None and params.after and not case.passed(params.after):
+        return f"`{spec.name}` holds; the programs are held against it once `{params.after}` passes"
+    return f"`{spec.name}` holds"
 
 
 def _replayed(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from grader.case import Case, Decision, absent, idle, item
-from grader.catalog.models import Content, Points
+from pydantic import model_validator
+
+from grader.case import BY_ANY_PROGRAM, Case, Decision, absent, idle, item
+from grader.catalog.models import Content, Points, in_order
 from grader.records.finding import Item
 from grader.records.observation import Collective, Observation
+from grader.shapes import no_guess
 
+NAMES = BY_ANY_PROGRAM
 Op = Literal["all-reduce", "reduce-scatter", "all-gather"]
 _DOES = {
     "all-reduce": "reduces across the devices",
@@ -39,6 +44,11 @@ class ProgramItem(Content):
     floor: float
     ceiling: float
 
+    @model_validator(mode="after")
+    def _can_be_met(self) -> ProgramItem:
+        in_order(self.floor, self.ceiling)
+        return self
+
 
 class Rule(Content):
     """A mistake told by what runs instead; fields left out match anything, lists match as sets."""
@@ -65,7 +75,7 @@ def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]
         decision = absent(case, spec.program) or idle(case, spec.program)
         if decision is None:
             seen = case.observations[spec.program]
-            decision = _decide(params, spec, case, seen)
+            decision = no_guess(case, seen, _decide(params, spec, case, seen))
             evidence += _evidence(seen)
         items.append(item(spec.id, spec.points, decision))
     return items, evidence
@@ -119,6 +129,11 @@ def _decide(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
     if spec.op in (ops if len(ops) == 1 else asked) and not _enough(spec, vectors):
         message = f"`{seen.name}` runs {found}, too little to be {_article(spec.op)} of the whole"
         return Decision("failed", message, _rule(params, spec, seen, ops), line)
+    if ops == {spec.op} and _too_much(spec, seen.compiled):
+        # Gathering by a sum, or one number at a time beside a decoy, moves far more.
+        sent = _listed(list(seen.compiled))
+        message = f"`{seen.name}` runs {sent}, more than {_article(spec.op)} of its result sends"
+        return Decision("failed", message, _rule(params, spec, seen, ops), line)
     if ops == {spec.op}:
         return Decision("passed", f"`{seen.name}` {_DOES[spec.op]}: {found}{_who(vectors)}")
     if asked == {spec.op} and not _reduced_again(vectors):
@@ -146,6 +161,12 @@ def _enough(spec: ProgramItem, found: list[Collective]) -> bool:
     """
     sent = [one.bytes_per_rank for one in found if one.op == spec.op]
     return sum(b for b in sent if b is not None) >= spec.floor / 2
+
+
+def _too_much(spec: ProgramItem, found: Sequence[Collective]) -> bool:
+    """Return whether all that is sent, scalars too, is more than this program may send."""
+    sent = [one.bytes_per_rank for one in found]
+    return all(b is not None for b in sent) and sum(b for b in sent if b) > spec.ceiling
 
 
 def _reduced_again(found: list[Collective]) -> bool:

@@ -12,12 +12,14 @@ import numpy as np
 from pydantic import Field
 
 from grader import compare
-from grader.case import Case, Decision, absent, idle, item, known
-from grader.catalog.models import Content, Points
+from grader.case import BY_ANY_PROGRAM, Case, Decision, absent, idle, item, known
+from grader.catalog.models import Content, Points, Tolerance
 from grader.records.finding import Item
 from grader.records.observation import Observation
 from grader.records.truth import Array
 from grader.results import program_of
+
+NAMES = BY_ANY_PROGRAM
 
 
 class Term(Content):
@@ -51,7 +53,7 @@ class Params(Content):
     """Parameters: `relative_tolerance` is a share of the largest absolute value of any term."""
 
     items: tuple[RelationItem, ...]
-    relative_tolerance: float
+    relative_tolerance: Tolerance
 
 
 def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]:

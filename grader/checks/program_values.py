@@ -9,15 +9,35 @@ from typing import Any
 import numpy as np
 
 from grader import compare
-from grader.case import HIDDEN, Case, Decision, absent, item, known
-from grader.catalog.models import Content, Points
+from grader.case import (
+    BY_ANY_PROGRAM,
+    HIDDEN,
+    ONE_REPLICA,
+    Case,
+    Decision,
+    absent,
+    item,
+    known,
+)
+from grader.catalog.models import Content, Points, Tolerance
 from grader.errors import ContentProblem
 from grader.records.finding import Item
 from grader.records.observation import Observation
 from grader.records.truth import Answer
 from grader.results import program_of
+from grader.shapes import misshapen
 
+NAMES = {
+    **BY_ANY_PROGRAM,
+    **ONE_REPLICA,
+    "low-precision": "a 16-bit format is used, whose digits do not suffice",
+    "hard-coded": "the result is right on the exercise's own numbers only",
+}
 REDUCTIONS = ("all-reduce", "reduce-scatter")
+_SHAPE = (
+    "compare the shape of the result with the one that the prompt asks for: out_specs (or"
+    " out_shardings) says how the pieces make it up, and tiled or a reduction what the pieces are"
+)
 
 
 class ProgramItem(Content):
@@ -40,17 +60,19 @@ class Params(Content):
     dtype has none); `open_case` is the case a learner knows; `reductions` tells mistakes with equal
     values apart by how often the program asks for a reduction, and `gathered_inputs` from them by
     an all-gather that the compiler had to add; `low_precision` is the largest relative error of a
-    16-bit format.
+    16-bit format; `sixteen_bits` says that right values rounded to one may pass, which an audit
+    reports else.
     """
 
     items: tuple[ProgramItem, ...]
     devices: int = 4
-    relative_tolerance: float
+    relative_tolerance: Tolerance
     open_case: str
     hidden: str = HIDDEN
     reductions: dict[str, int] = {}
     gathered_inputs: str | None = None
-    low_precision: float = 0.03
+    low_precision: Tolerance = 0.03
+    sixteen_bits: bool = False
 
 
 def judge(params: Params, case: Case) -> tuple[list[Item], list[dict[str, Any]]]:
@@ -71,7 +93,8 @@ def _compare(
     program = spec.program
     seen = case.observations[program]
     results = {name: _one(params, case, seen, name) for name in _names(params, case, program)}
-    evidence = [_evidence(params, program, results)]
+    answer = case.truth.answers[(params.open_case, program)]
+    evidence = [_evidence(params, program, results, _exact(answer))]
     if all(r.equal for r in results.values()):
         if spec.whole and not _is_whole(seen):
             message = f"`{program}` leaves each device with a part of the values, not with all"
@@ -79,7 +102,9 @@ def _compare(
         return Decision("passed", f"`{program}` is right on every device"), evidence
     mistake = _mistake(params, case, seen, results)
     message = _message(params, case, seen, results)
-    return Decision("failed", message, mistake, case.line(program)), evidence
+    # The check's own hint is about values.
+    hint = _SHAPE if misshapen(case, seen) and mistake is None else ""
+    return Decision("failed", message, mistake, case.line(program), hint=hint), evidence
 
 
 def _is_whole(seen: Observation) -> bool:
@@ -88,7 +113,7 @@ def _is_whole(seen: Observation) -> bool:
 
 
 def _evidence(
-    params: Params, program: str, results: dict[str, compare.Comparison]
+    params: Params, program: str, results: dict[str, compare.Comparison], exact: bool
 ) -> dict[str, Any]:
     def share(found: list[compare.Comparison]) -> float | None:
         worst = max((one.worst for one in found), default=0.0)
@@ -100,7 +125,7 @@ def _evidence(
         "program": program,
         f"on {len(hidden)} hidden inputs": share(hidden),
         "on the lesson's own": share([results[params.open_case]]),
-        "allowed": params.relative_tolerance,
+        "allowed": 0.0 if exact else params.relative_tolerance,
         "wrong_devices": sorted({d for r in results.values() for d in r.wrong_devices}),
     }
 

@@ -13,9 +13,19 @@ import numpy as np
 from pydantic import model_validator
 
 from grader import compare
-from grader.case import EMPTY, FILL_IN, Case, Decision, a_type, as_array, item, known, undefined
+from grader.case import (
+    EMPTY,
+    FILL_IN,
+    Case,
+    Decision,
+    a_type,
+    as_array,
+    item,
+    known,
+    undefined,
+    with_article,
+)
 from grader.catalog.models import Content, Points
-from grader.checks.claims import Layout, elsewhere
 from grader.records.evidence import Claim, RoundTrip
 from grader.records.finding import Item
 from grader.records.truth import Array, Sent
@@ -38,7 +48,7 @@ class TripItem(Content):
     leaf: str | None = None
     written: str | None = None
     stored: tuple[int, ...] | None = None
-    layout: Layout | None = None
+    layout: Literal["replicated", "split"] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> TripItem:
@@ -99,7 +109,7 @@ def _not_there(params: Params, case: Case, trip: RoundTrip | None) -> Decision |
     if trip.status == "not_callable":
         if trip.reason in EMPTY:
             return _claimed("failed", f"`{trip.function}` is still empty", None, line, FILL_IN)
-        message = f"`{trip.function}` is not a function (it is a {trip.reason})"
+        message = f"`{trip.function}` is not a function (it is {with_article(trip.reason)})"
         return _claimed("failed", message, line=line)
     if trip.status == "refused":
         message, hint = _why(trip)
@@ -130,7 +140,7 @@ def _why(trip: RoundTrip) -> tuple[str, str]:
         wanted = "return a dict with the names of the state"
         if trip.reason == "NoneType":
             return f"{called} returns nothing, and a dict was asked", wanted
-        return f"{called} returns a {trip.reason}, and a dict was asked", wanted
+        return f"{called} returns {with_article(trip.reason)}, and a dict was asked", wanted
     if trip.cause == "unfilled":
         return f"{called} is not filled in yet", FILL_IN
     plain = plainly.told(Raised(trip.reason, by_hand=trip.cause == "own"))
@@ -193,14 +203,7 @@ def _leaf(
     assert spec.leaf is not None
     line = case.line(trip.function)
     if all(equal):
-        for one in found:
-            message = elsewhere(one, spec.leaf, spec.layout, spec.stored) if spec.layout else ""
-            if message:
-                layout = compare.layout(one.shards, one.shape) if one.shards else "host"
-                known_as = params.layout_mistakes
-                mistake = known_as.get(f"{spec.id}:{layout}") or known_as.get(layout)
-                return _claimed("failed", message, mistake, line)
-        return _claimed("passed", f"`{spec.leaf}` comes back as it was saved")
+        return _placed(params, spec, found, line)
     wrong = next(one for one, right in zip(found, equal, strict=True) if not right)
     mistake = _mistake(leaf, trip, sent)
     if wrong.kind == "missing":
@@ -217,6 +220,22 @@ def _leaf(
     some = f" for {equal.count(False)} of {len(equal)} states" if any(equal) else ""
     message = f"`{spec.leaf}` is not what was saved{some}"
     return _claimed("failed", message, mistake, line)
+
+
+def _placed(params: Params, spec: TripItem, found: Sequence[Claim], line: int | None) -> Decision:
+    """Decide on where right values lie, of the first state for which that is wrong."""
+    assert spec.leaf is not None
+    for one in found if spec.layout else ():
+        assert spec.layout is not None
+        layout = compare.layout(one.shards, one.shape) if one.shards else "host"
+        message = f"`{spec.leaf}` is {a_type(one)} on the host, not an array on the devices"
+        if one.kind == "device_array":
+            message = compare.elsewhere(spec.leaf, one.shards, one.shape, spec.layout, spec.stored)
+        if message:
+            known_as = params.layout_mistakes
+            mistake = known_as.get(f"{spec.id}:{layout}") or known_as.get(layout)
+            return _claimed("failed", message, mistake, line)
+    return _claimed("passed", f"`{spec.leaf}` comes back as it was saved")
 
 
 def _equal(found: Claim, right: Array) -> bool:

@@ -8,11 +8,24 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import compare
-from grader.case import Case, Decision, absent, idle, item
-from grader.catalog.models import Content, Points
+from grader.case import BY_ANY_PROGRAM, ONE_REPLICA, Case, Decision, absent, idle, item
+from grader.catalog.models import Content, Points, Tolerance
 from grader.records.evidence import Shard
 from grader.records.finding import Item
 from grader.records.observation import Observation
+from grader.shapes import no_guess
+
+NAMES = {
+    **BY_ANY_PROGRAM,
+    **ONE_REPLICA,
+    "wrong-slice-order": "the slices lie on the devices in another order",
+}
+_DIFFER = (
+    "print the values of each shard, not only its shape: [s.data for s in"
+    " result.addressable_shards]. Every device has to compute the same; check_vma=False hides that"
+    " it does not"
+)
+_NOT_FINITE = "look for a division by zero or an overflow, on the inputs of this exercise too"
 
 
 class ProgramItem(Content):
@@ -40,7 +53,7 @@ class Params(Content):
 
     items: tuple[ProgramItem, ...]
     devices: int = 4
-    relative_tolerance: float
+    relative_tolerance: Tolerance
     mistakes: tuple[Rule, ...] = ()
 
 
@@ -84,16 +97,26 @@ def _stored(params: Params, spec: ProgramItem, case: Case, seen: Observation) ->
         message = (
             f"`{seen.name}` stores {what} on {_devices(shards)}, {_words(layout)}; {_asked(spec)}"
         )
-        return Decision("failed", message, _rule(params, spec, layout, told), line)
+        mistake = _rule(params, spec, layout, told)
+        decision = Decision("failed", message, mistake, line)
+        # A rule that names the very shape that is stored is no guess.
+        return decision if _by_shape(params, mistake) else no_guess(case, seen, decision)
     if layout == "split" and not compare.in_device_order(shards):
         message = f"`{seen.name}`: the slices are not in device order"
         return Decision("failed", message, "wrong-slice-order", line)
     apart = _apart(params, seen) if layout == "replicated" else []
     if apart:
+        if len(apart) == len(shards):
+            message = f"`{seen.name}`: the values are not finite, so no replicas can be equal"
+            return Decision("failed", message, None, line, hint=_NOT_FINITE)
         devices = ", ".join(map(str, apart))
         message = f"`{seen.name}`: the replicas differ ({_plural(apart)} {devices} from device 0)"
-        return Decision("failed", message, _replica_mistake(case, seen), line)
+        return Decision("failed", message, _replica_mistake(case, seen), line, hint=_DIFFER)
     return Decision("passed", f"`{seen.name}` stores {tuple(spec.stored)} on each device")
+
+
+def _by_shape(params: Params, mistake: str | None) -> bool:
+    return any(rule.stored is not None for rule in params.mistakes if rule.mistake == mistake)
 
 
 def _devices(shards: Sequence[Shard]) -> str:

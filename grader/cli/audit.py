@@ -11,7 +11,7 @@ import click
 from grader.catalog import course as courses
 from grader.catalog.load import entry as load
 from grader.cli import early, options
-from grader.errors import EnvironmentProblem
+from grader.errors import EnvironmentProblem, UsageProblem
 from grader.sandbox import cache
 from grader.sandbox.host import open_host
 
@@ -45,6 +45,8 @@ def command(
     """
     from grader import audit as auditing
 
+    for path in (as_json, html):
+        _can_be_written(path)
     found = courses.find(course)
     results: list[Audit] = []
     for exercise_id in [exercise] if exercise else found.ids():
@@ -70,6 +72,20 @@ def command(
 
         _write(html, fill("audit", "html", found.templates, audits=facts))
     return 3 if any(result.problems for result in results) else 0
+
+
+def _can_be_written(path: str | None) -> None:
+    """Insist on a place for a file before anything is graded. Raises: UsageProblem."""
+    if path is None:
+        return
+    folder = os.path.dirname(os.path.abspath(path))
+    why = f"the folder {folder} is not there" if not os.path.isdir(folder) else ""
+    if os.path.isdir(path):
+        why = "it is a folder"
+    elif not why and not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        why = "Permission denied"
+    if why:
+        raise UsageProblem(f"{path} cannot be written: {why}", next_step="name another file")
 
 
 def _write(path: str, text: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +22,8 @@ from grader.errors import GradeError
 
 VARIABLE = "_GRADE_COMPLETE"
 _MOST = 500
+# What stands so in any shell, unquoted.
+_SAFE = re.compile(r"[A-Za-z0-9_.:/@%+,=-]*")
 _SUBMISSIONS = "py|ipynb|zip"
 _RECEIPTS = "json|html"
 
@@ -123,6 +126,8 @@ class _Ours(shell_completion.ShellComplete):
 
     def format_completion(self, item: CompletionItem[str]) -> str:
         """Return one line; nothing in it can pass for another field or act on a terminal."""
+        if item.type == "plain" and not _SAFE.fullmatch(item.value):
+            return ""  # a shell would run what it inserts
         fields = (item.type, item.value, item.help or "")
         return "\t".join("".join(c for c in field if c.isprintable()) for field in fields)
 
@@ -232,6 +237,28 @@ def _title(path: os.PathLike[str]) -> str:
     return ""
 
 
+def _letters(ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the letters of a checkpoint with their choices."""
+    try:
+        root = courses.find(ctx.params.get("course")).root
+        # Before an option has its value, Click has not given the arguments their names.
+        exercise = ctx.params.get("exercise") or next(iter(ctx.args), "")
+        folder = root / "exercises" / os.path.basename(str(exercise))
+        with (folder / "questions.toml").open("rb") as file:
+            choices = tomllib.load(file)["checkpoint"]["choices"]
+        found = sorted((str(letter), str(text)) for letter, text in choices.items())
+    except (GradeError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+    return [CompletionItem(a, "plain", text) for a, text in found if a.startswith(incomplete)]
+
+
+def _formats(_ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    from grader.gradebook import exports
+
+    names = [name for name in exports.names() if name.startswith(incomplete)]
+    return [CompletionItem(name, "plain", exports.summary(name)) for name in names]
+
+
 _RECEIPT, _SUBMISSION = _files(_RECEIPTS), _files(_SUBMISSIONS)
 _BY_NAME: dict[str, _Give] = {
     "exercise": _exercises,
@@ -268,6 +295,8 @@ _BY_METAVAR: dict[str, _Give] = {
 _APART: dict[tuple[str, str], _Give] = {
     ("receipt", "file"): _RECEIPT,
     ("predict", "file"): _files("toml|json"),
+    ("quiz", "answer"): _letters,
+    ("export", "form"): _formats,
 }
 
 

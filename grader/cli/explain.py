@@ -10,6 +10,7 @@ from grader.catalog import course as courses
 from grader.catalog.load import entry
 from grader.cli import options
 from grader.cli.paragraphs import named, say, show
+from grader.errors import UsageProblem
 
 if TYPE_CHECKING:
     from grader.catalog.load import Entry
@@ -35,6 +36,11 @@ def command(exercise: str, mistake: str | None, course: str | None) -> None:
         return
     # Where nothing tells two mistakes apart, a receipt names both.
     parts = [part for part in mistake.split("-or-") if part in known]
+    if not parts and any(check.id == mistake for check in found.rubric.checks):
+        raise UsageProblem(
+            f"{mistake} is a check of {exercise}, not a mistake",
+            next_step=f"grade hint {exercise} {mistake}",
+        )
     for number, name in enumerate(parts if len(parts) > 1 else [mistake]):
         one = named(name, known, f"{exercise} has no mistake {name!r}", f"grade explain {exercise}")
         if number:

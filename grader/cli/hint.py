@@ -32,6 +32,13 @@ def command(exercise: str, check: str | None, course: str | None) -> None:
     if check is None:
         _left(rubric)
         return
+    if any(one.id == check for one in rubric.mistakes) and not any(
+        one.id == check for one in rubric.checks
+    ):
+        raise UsageProblem(
+            f"{check} is a mistake of {exercise}, not a check",
+            next_step=f"grade explain {exercise} {check}",
+        )
     spec = named(
         check,
         {one.id: one for one in rubric.checks},

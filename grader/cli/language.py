@@ -25,11 +25,12 @@ _EXCEPTION = re.compile(
 _COLUMNS = re.compile(r"(\s{2,})")
 _CUT = re.compile(r"(?<=\S)(?=[:;,]? )")
 _NAMES = re.compile(r"(`[^`]+`(?:(?:, `[^`]+`)* and `[^`]+`)?) ([a-z].*)", re.DOTALL)
+_ARTICLE = re.compile(r"(?:each )?an? ([A-Za-z_][\w.]*)")
 _ONE = re.compile(r"\S*[\d./-]\S*|`[^`]*`|'[^']*'")
 # A template with fewer letters than this says too little to be known by them among long texts.
 _FEW_LETTERS, _FEW_OF_A_TAIL, _SHORT_CHARS = 12, 8, 60
 # Of one line: texts of strangers are looked at as well, and may be of any length.
-_MOST_LOOKS, _LONGEST = 200, 2000
+_MOST_LOOKS, _LONGEST, _MOST_LINES, _DEEPEST = 200, 700, 200, 12
 _SPELLED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"}
     | {"„": '"', "“": '"', "”": '"', "‚": "'", "‘": "'", "’": "'", "–": "-", "—": "-"}
@@ -164,13 +165,16 @@ class Catalog:
         made = [_Template(key, value) for key, value in messages.items() if "{0}" in key]
         # What says more itself is the better match.
         self._templates = sorted(made, key=lambda one: (-one.letters, one.english))
-        self._left = 0
+        self._left = self._depth = 0
 
     def said(self, text: str) -> str:
         """Return a text of one or more lines in this language, its margins as they are."""
         core = text.strip()
         if "\n" in core:
-            return "\n".join(map(self.said, text.split("\n")))
+            lines = text.split("\n")
+            return "\n".join([*map(self.said, lines[:_MOST_LINES]), *lines[_MOST_LINES:]])
+        if len(core) > _LONGEST:
+            return text
         quoted = _EXCEPTION.search(core)
         if quoted is not None and quoted.start():
             return self.said(text[: text.index(quoted[0])]) + quoted[0]
@@ -179,8 +183,6 @@ class Catalog:
         return text[:lead] + self._line(core) + text[lead + len(core) :]
 
     def _line(self, text: str) -> str:
-        if len(text) > _LONGEST:
-            return text
         found = self._whole(text)
         if found is None and _COLUMNS.search(text):
             # Blanks of a message are one in the catalogue; more of them make columns.
@@ -196,12 +198,18 @@ class Catalog:
         self._left -= 1
         if text in self.messages or self._left < 0:
             return self.messages.get(text) if self._left >= 0 else None
-        for one in self._templates:
-            values = one.values(text) if one.letters >= least else None
-            told = None if values is None else self._filled(one, values)
-            if told is not None:
-                return told
-        return None
+        if self._depth >= _DEEPEST:
+            return None
+        self._depth += 1
+        try:
+            for one in self._templates:
+                values = one.values(text) if one.letters >= least else None
+                told = None if values is None else self._filled(one, values)
+                if told is not None:
+                    return told
+            return None
+        finally:
+            self._depth -= 1
 
     def _filled(self, one: _Template, values: Mapping[str, str]) -> str | None:
         told = {k: v if k in one.quoted else self._value(v) for k, v in values.items()}
@@ -218,7 +226,10 @@ class Catalog:
         if " " not in core or core.startswith("grade "):
             return text
         lead = len(text) - len(text.lstrip())
-        return text[:lead] + self._parts(core) + text[lead + len(core) :]
+        told, named = self._parts(core), _ARTICLE.fullmatch(core)
+        if told == core and named is not None:
+            told = named[1]  # an article of English before a name of Python
+        return text[:lead] + told + text[lead + len(core) :]
 
     def _parts(self, text: str) -> str:
         """Return a text that is one message of ours after another, or ends in one."""

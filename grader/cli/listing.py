@@ -7,7 +7,9 @@ import click
 from grader.catalog import course as courses
 from grader.catalog.load import entry
 from grader.cli import options
+from grader.cli.paragraphs import filled
 from grader.errors import ContentProblem
+from grader.receipt.escape import visible_line
 
 
 @click.command("list")
@@ -30,6 +32,7 @@ def command(course: str | None) -> int:
             code = problem.exit_code
             continue
         points = one.rubric.max_points
-        click.echo(f"{exercise_id}  {one.exercise.title} ({points} points)")
-        click.echo(f"    {one.exercise.summary}")
+        title = visible_line(f"{exercise_id}  {one.exercise.title} ({points} points)")
+        filled(title, hang=4)
+        filled(visible_line(one.exercise.summary), indent=4)
     return code

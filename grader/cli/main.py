@@ -176,16 +176,20 @@ def _in_other_words(command: click.Command) -> None:
 def _unknown(name: str) -> UsageProblem:
     import difflib
 
-    from grader.catalog import course
+    from grader.catalog import carried, course
 
     try:
         ids = course.find(None).ids()
     except (GradeError, OSError):
         ids = []
     if ids and (name.endswith((".py", ".ipynb")) or os.path.exists(name)):
+        exercise = carried.carried(os.path.basename(name), ids)
+        file = shlex.quote(name)
+        step = f"grade {exercise} {file}" if exercise else f"grade EXERCISE {file}"
+        of_all = "" if exercise else "   (`grade list` shows the exercises)"
         return UsageProblem(
             f"{name!r} is no command or exercise",
-            next_step=f"name the exercise before the file: grade {ids[0]} {shlex.quote(name)}",
+            next_step=f"name the exercise before the file: {step}{of_all}",
         )
     close = difflib.get_close_matches(name, [*_COMMANDS, *ids], n=1, cutoff=0.5)
     return UsageProblem(

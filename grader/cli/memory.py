@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from grader import answers, hints
 from grader.errors import ContentProblem, EnvironmentProblem
+from grader.receipt.escape import visible_line
 
 if TYPE_CHECKING:
     from grader.catalog.load import Entry
@@ -45,6 +47,35 @@ def told(grade: Grade, entry: Entry) -> Grade:
         with contextlib.suppress(EnvironmentProblem):
             answers.try_once(exercise, receipt.created_at)
     return replace(grade, receipt=receipt)
+
+
+def known(exercise: str) -> str:
+    """Return what is remembered of an exercise for this user, as a list in words; else nothing."""
+    parts, quiz = [], answers.quiz(exercise)
+    first = first_try(exercise)
+    if first:
+        parts.append(f"a graded try, the first on {first}")
+    predictions = len(answers.given(exercise))
+    if predictions:
+        parts.append("1 prediction" if predictions == 1 else f"{predictions} predictions")
+    if quiz is not None:
+        parts.append("an answer to the quiz")
+    used = sum(hints.hints_used(exercise).values())
+    if used:
+        parts.append("1 hint" if used == 1 else f"{used} hints")
+    return ", ".join(parts)
+
+
+def first_try(exercise: str) -> str:
+    """Return the day and minute of the first graded try, empty where none is remembered."""
+    at = answers.tried(exercise)
+    if at is None:
+        return ""
+    try:
+        when = datetime.fromisoformat(at)
+    except ValueError:
+        return visible_line(at[:40])
+    return f"{when:%Y-%m-%d %H:%M} {when.tzname() or ''}".strip()
 
 
 def _questions(entry: Entry) -> Questions:

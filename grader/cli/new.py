@@ -35,7 +35,7 @@ def command(exercise: str, course: str | None) -> None:
             f"{exercise!r} cannot be an exercise's id",
             next_step="take lower-case letters, a dash and two digits, for example sharding-01",
         )
-    root = _root(course)
+    root = _root(course, exercise)
     for part in _PARTS:
         if (root / part / exercise).exists():
             raise UsageProblem(
@@ -54,7 +54,7 @@ def command(exercise: str, course: str | None) -> None:
     _say(root, exercise, course)
 
 
-def _root(course: str | None) -> Path:
+def _root(course: str | None, exercise: str) -> Path:
     """Return the course to write into. Raises: UsageProblem where it would be the program's own."""
     if course is not None and not courses.is_course(Path(course).expanduser()):
         path = Path(course).expanduser().resolve()
@@ -62,11 +62,14 @@ def _root(course: str | None) -> Path:
             raise UsageProblem(f"{course} is not a folder", next_step="name a folder with --course")
         return path
     found = courses.find(course)
-    if not (found.root / "solutions").is_dir() and found.root == courses.shipped():
+    here = Path.cwd()
+    named = course is not None or os.environ.get("GRADE_COURSE")
+    # Without a course around this folder, the one that is found is the program's own.
+    if not named and found.root not in (here, *here.parents):
         raise UsageProblem(
             "there is no course here to write into",
             where=os.getcwd(),
-            next_step="name a folder for yours with --course; it is made where it is missing",
+            next_step=f"`grade new {exercise} --course my_course` makes one here and writes into it",
         )
     return found.root
 

@@ -26,18 +26,37 @@ def show(text: str, label: str) -> None:
     """
     # Several lines are a course's own.
     text, label = text if "\n" in text.strip("\n") else said(text), said(label)
-    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
+    lead = max(_LABEL, len(label) + 1)
+    width = wide()
     lines: list[str] = []
     for part in text.strip("\n").split("\n"):
         kept = part[:1].isspace() or not part
         lines += (
             [part.rstrip()]
             if kept
-            else textwrap.wrap(part, width - _LABEL - 2, break_on_hyphens=False)
+            else textwrap.wrap(part, width - lead - 2, break_on_hyphens=False)
         )
     for number, line in enumerate(lines):
-        start = f"  {label:<{_LABEL}}" if number == 0 else " " * (_LABEL + 2)
+        start = f"  {label:<{lead}}" if number == 0 else " " * (lead + 2)
         _put(f"{start}{line}")
+
+
+def wide() -> int:
+    """Return in how many columns a paragraph is read well on this terminal."""
+    return min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
+
+
+def filled(text: str, indent: int = 0, hang: int = 0) -> None:
+    """Print a paragraph in the width of the terminal, its lines after the first `hang` further in.
+
+    It is printed as it is: a course's own words are in no other language.
+    """
+    first = " " * indent
+    margin = " " * (indent + hang)
+    for line in textwrap.wrap(
+        text, wide(), initial_indent=first, subsequent_indent=margin, break_on_hyphens=False
+    ):
+        _put(line)
 
 
 def say(text: str = "") -> None:
@@ -63,7 +82,7 @@ def named(name: str, known: Mapping[str, Value], problem: str, listing: str) -> 
     """
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     raise UsageProblem(
         problem,
         next_step=f"did you mean {close[0]}? `{listing}` shows them all"

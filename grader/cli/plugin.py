@@ -13,10 +13,13 @@ import pytest
 
 if TYPE_CHECKING:
     from grader.audit import Trial
+    from grader.catalog.course import Course
     from grader.catalog.load import Entry
     from grader.sandbox.host import Host
 
 _HOSTS = pytest.StashKey["dict[str, Host]"]()
+# The exercises of which has been said that nothing of them can be graded.
+_TOLD = pytest.StashKey[set[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     _refuse_what_is_no_course(course)
     config.stash[_HOSTS] = {}
+    config.stash[_TOLD] = set()
+    config.addinivalue_line("markers", "itself: an exercise of a course, apart from its files")
     for role in ("starter", "accepted", "rejected", "hostile"):
         config.addinivalue_line("markers", f"{role}: a file of that part of a course")
     if config.args_source != pytest.Config.ArgsSource.ARGS:
@@ -56,7 +61,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     course = parent.config.getoption("--course")
     if course is None or path != Path(course).resolve():
         return None
-    return CourseCollector.from_parent(parent, path=path)
+    from grader.catalog import course as courses
+
+    return CourseFolder.from_parent(parent, path=path, course=courses.find(course))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -65,35 +72,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         host.close()
 
 
-class CourseCollector(pytest.Directory):
-    """A course: its exercises, as folders of trials."""
+class Folder(pytest.Directory):
+    """A folder of a course, whose node has the folder's own path: its tests can be named again."""
 
-    def collect(self) -> Iterator[pytest.Collector]:
-        """Give each exercise."""
-        from grader.catalog import course as courses
-
-        course = courses.find(str(self.path))
-        for exercise in course.ids():
-            yield ExerciseCollector.from_parent(self, name=exercise, course=course)
-
-
-class ExerciseCollector(pytest.Collector):
-    """One exercise: its starter and its solutions."""
-
-    def __init__(self, *, course: Any, **named: Any) -> None:
+    def __init__(self, *, course: Course, **named: Any) -> None:
         super().__init__(**named)
         self._course = course
-
-    def collect(self) -> Iterator[pytest.Item]:
-        """Give one test for each file; what is wrong with the exercise fails here."""
-        from grader import audit, checks
-        from grader.catalog.load import entry
-
-        loaded = entry(self._course, self.name)
-        checks.load(loaded.rubric, loaded.exercise)
-        for trial in audit.trials(loaded):
-            name = f"{trial.role}/{trial.path.name}"
-            yield TrialItem.from_parent(self, name=name, entry=loaded, trial=trial)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return what is wrong with a course in our own words."""
@@ -105,8 +89,125 @@ class ExerciseCollector(pytest.Collector):
         )
 
 
+class CourseFolder(Folder):
+    """A course: its `exercises/`, then its `solutions/`."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Give the two folders."""
+        for name in ("exercises", "solutions"):
+            yield PartFolder.from_parent(self, path=self.path / name, course=self._course)
+
+
+class PartFolder(Folder):
+    """`exercises/` or `solutions/`: a folder for each exercise."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Give each exercise."""
+        for exercise in self._course.ids():
+            yield ExerciseFolder.from_parent(self, path=self.path / exercise, course=self._course)
+
+
+class ExerciseFolder(Folder):
+    """What one exercise has in a part: itself and its starter, or its solutions by role."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Give one file for each test; what is wrong with all of them fails here, once."""
+        from grader import audit, checks
+        from grader.catalog.load import entry
+        from grader.errors import GradeError
+
+        try:
+            loaded = entry(self._course, self.name)
+            checks.load(loaded.rubric, loaded.exercise)
+            found = audit.trials(loaded)
+        except GradeError:
+            told = self.config.stash[_TOLD]
+            if self.name in told:
+                return
+            told.add(self.name)
+            raise
+        if self.path == loaded.folder:
+            place = self.path / "exercise.toml"
+            yield OneFile.from_parent(self, path=place, entry=loaded, trial=None)
+        for role in dict.fromkeys(trial.role for trial in found):
+            files = [t for t in found if t.role == role and self.path in t.path.parents]
+            if role == "starter":
+                yield from (_one(self, loaded, trial) for trial in files)
+            elif files:
+                folder = files[0].path.parent
+                named = {"course": self._course, "entry": loaded, "trials": files}
+                yield RoleFolder.from_parent(self, path=folder, **named)
+
+
+class RoleFolder(Folder):
+    """The accepted, rejected or hostile files of an exercise."""
+
+    def __init__(self, *, entry: Entry, trials: list[Trial], **named: Any) -> None:
+        super().__init__(**named)
+        self._entry, self._trials = entry, trials
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Give each file."""
+        yield from (_one(self, self._entry, trial) for trial in self._trials)
+
+
+def _one(parent: pytest.Collector, entry: Entry, trial: Trial) -> pytest.Collector:
+    made: pytest.Collector = OneFile.from_parent(parent, path=trial.path, entry=entry, trial=trial)
+    return made
+
+
+class OneFile(pytest.File):
+    """A file with the one test that it is."""
+
+    def __init__(self, *, entry: Entry, trial: Trial | None, **named: Any) -> None:
+        super().__init__(**named)
+        self._entry, self._trial = entry, trial
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give the test."""
+        if self._trial is None:
+            yield ItselfItem.from_parent(self, name="itself", entry=self._entry)
+        else:
+            yield TrialItem.from_parent(self, name="graded", entry=self._entry, trial=self._trial)
+
+
 class Surprise(Exception):
-    """A solution was graded otherwise than it is meant to be."""
+    """A solution was graded otherwise than it is meant to be, or an exercise is not sound."""
+
+
+class ItselfItem(pytest.Item):
+    """The exercise itself: what can be found wrong with it before anything is graded."""
+
+    def __init__(self, *, entry: Entry, **named: Any) -> None:
+        super().__init__(**named)
+        self._entry = entry
+        self.add_marker("itself")
+        self.extra_keyword_matches.add(entry.exercise.id)
+
+    def runtest(self) -> None:
+        """Look at the exercise. Raises: Surprise with a line for each problem."""
+        from grader import audit
+
+        problems = list(audit.itself(self._entry))
+        if problems:
+            raise Surprise("\n".join(problems))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the problems alone."""
+        from grader.errors import GradeError
+
+        problem = excinfo.value
+        if isinstance(problem, GradeError):
+            return problem.sentence()
+        if isinstance(problem, Surprise):
+            return "\n".join(
+                f"{self._entry.exercise.id}: {one}" for one in str(problem).split("\n")
+            )
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return where the exercise lies and what the test is called."""
+        return self.path, None, f"{self._entry.exercise.id} itself"
 
 
 class TrialItem(pytest.Item):
@@ -116,6 +217,7 @@ class TrialItem(pytest.Item):
         super().__init__(**named)
         self._entry, self._trial = entry, trial
         self.add_marker(trial.role)
+        self.extra_keyword_matches.add(entry.exercise.id)
 
     def runtest(self) -> None:
         """Grade the file. Raises: Surprise with what is wrong."""
@@ -133,7 +235,7 @@ class TrialItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return where the file lies and what the test is called."""
-        return self._trial.path, None, f"{self._entry.exercise.id}::{self.name}"
+        return self._trial.path, None, f"{self._trial.role}/{self._trial.path.name}"
 
 
 def _host(config: pytest.Config, entry: Entry) -> Host:

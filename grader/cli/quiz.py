@@ -9,7 +9,7 @@ import click
 from grader import answers
 from grader.catalog import course as courses
 from grader.catalog.load import entry
-from grader.cli import asking, options
+from grader.cli import asking, options, written
 from grader.cli.paragraphs import say, show
 from grader.errors import ContentProblem, UsageProblem
 from grader.receipt.escape import visible_line
@@ -42,8 +42,8 @@ def command(exercise: str, answer: str | None, course: str | None) -> int:
                 f"the checkpoint of {exercise} has no choice {visible_line(repr(answer))}",
                 next_step=f"one of {', '.join(sorted(asked.choices))}",
             )
-        return 0 if _take(exercise, letter, told) else 1
-    return _ask(exercise, asked, told)
+        return 0 if _take(found, letter, told) else 1
+    return _ask(found, asked, told)
 
 
 def _content(found: Entry) -> tuple[CheckpointQuestion, CheckpointSpec]:
@@ -64,7 +64,8 @@ def _content(found: Entry) -> tuple[CheckpointQuestion, CheckpointSpec]:
     return asked, told
 
 
-def _ask(exercise: str, asked: CheckpointQuestion, told: CheckpointSpec) -> int:
+def _ask(found: Entry, asked: CheckpointQuestion, told: CheckpointSpec) -> int:
+    exercise = found.exercise.id
     show(asked.ask, "checkpoint")
     say()
     for letter, text in sorted(asked.choices.items()):
@@ -79,7 +80,7 @@ def _ask(exercise: str, asked: CheckpointQuestion, told: CheckpointSpec) -> int:
             letter_of = _letter(typed, asked)
             if letter_of is None:
                 say(f"  That is none of {letters}.")
-            elif _take(exercise, letter_of, told):
+            elif _take(found, letter_of, told):
                 return 0
     except KeyboardInterrupt:
         say()
@@ -99,18 +100,32 @@ def _letter(typed: str, asked: CheckpointQuestion) -> Letter | None:
     return next((known for known in asked.choices if known == letter), None)
 
 
-def _take(exercise: str, letter: Letter, told: CheckpointSpec) -> bool:
+def _take(found: Entry, letter: Letter, told: CheckpointSpec) -> bool:
     """Count an answer, say what is to be said of it, and return whether it is right."""
-    right = letter == told.answer
+    exercise, right = found.exercise.id, letter == told.answer
     was = answers.quiz(exercise)
     if was is None or was.latest != told.answer:
         was = answers.answer_quiz(exercise, letter)
     show(told.feedback[letter], f"{letter}: right" if right else letter)
     if right:
-        say(f"  {_after(was)} The receipt shows it beside your points.")
+        say(f"  {_after(was)}")
+        say(f"  {_shown_where(found, letter)}")
     else:
         say("  Not this one; try again.")
     return right
+
+
+def _shown_where(found: Entry, letter: Letter) -> str:
+    """Return what becomes of a right answer, beside what a submission here says of itself."""
+    own = written.found(found, found.exercise.separate.checkpoint)
+    if own is None:
+        return "The receipt shows it beside your points."
+    if own.text is not None and own.text.strip().strip("().").lower() == letter:
+        return f"{own.file} says the same at {own.place}, and a grade of it shows that."
+    return (
+        f"But {own.file} answers it as well, at {own.place}, and a grade of that file counts what"
+        " the file says: change it there."
+    )
 
 
 def _after(found: answers.Quiz) -> str:

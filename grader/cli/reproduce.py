@@ -58,6 +58,7 @@ _LONGEST_VALUE, _MOST_TOLD = 60, 24
     help="full, also without it: run nothing where a layer of the sandbox is missing (exit code "
     "4). auto: run with what there is.",
 )
+@options.platform
 @options.course
 def command(
     file: str,
@@ -65,6 +66,7 @@ def command(
     record: str | None,
     requirements: bool,
     require_confinement: str,
+    platform: str,
     course: str | None,
 ) -> int:
     """Grade FILE again with the seed of RECEIPT: 0 the same evidence, 1 not, 5 undecided now.
@@ -86,7 +88,8 @@ def command(
             "no submission was named", next_step="name the file that was graded: --submission FILE"
         )
     only_full = require_confinement != "auto"
-    again = _again(receipt, file, submission, record, courses.find(course), only_full)
+    found = courses.find(course)
+    again = _again(receipt, file, submission, record, found, only_full, platform)
     return compare(receipt, again)
 
 
@@ -117,6 +120,7 @@ def _again(
     record: str | None,
     found: courses.Course,
     only_full: bool,
+    wanted: str,
 ) -> Receipt:
     """Return the receipt of the same grade, made now."""
     from grader import engine
@@ -132,7 +136,7 @@ def _again(
     else:
         seed = earlier.from_secret(receipt, submission.siblings)
     # Without the cache of compiled programs, which would be written to.
-    platform = _platform(receipt)
+    platform = _platform(receipt, wanted)
     host = early.take(found, None, None, platform)
     try:
         return engine.grade(
@@ -146,9 +150,19 @@ def _again(
         host.close()
 
 
-def _platform(receipt: Receipt) -> Platform | None:
-    """Return the real devices that a receipt tells of. Raises: UsageProblem for unknown ones."""
+def _platform(receipt: Receipt, wanted: str) -> Platform | None:
+    """Return the real devices that a receipt tells of and that were asked for.
+
+    Raises: UsageProblem for unknown ones, and where the two differ: a receipt may come from anybody,
+    and shall lift no layer of confinement by itself.
+    """
     execution = receipt.environment.execution
+    told = "cpu" if execution is None else execution.platform
+    if wanted != told and wanted != "cpu":
+        raise UsageProblem(
+            f"this receipt is of an execution on {visible_line(told)!r}, not on {wanted!r}",
+            next_step=f"leave --platform {wanted} out",
+        )
     if execution is None:
         return None
     from grader.sandbox import platforms
@@ -159,6 +173,12 @@ def _platform(receipt: Receipt) -> Platform | None:
             f"this receipt is of an accelerator execution on {visible_line(execution.platform)!r}, "
             f"which grade {__version__} does not know",
             next_step="grade it again with the version that made it",
+        )
+    if wanted != told:
+        raise UsageProblem(
+            f"this receipt is of an accelerator execution (--platform {told}), where confinement"
+            " is partial",
+            next_step=f"add --platform {told}, on such a machine and for a file that you trust",
         )
     return found
 

@@ -14,7 +14,7 @@ import click
 
 from grader import intake, secret
 from grader.catalog import course as courses
-from grader.cli import early, memory, options, signing
+from grader.cli import early, memory, options, own_file, signing
 from grader.errors import EnvironmentProblem, GradeError, UsageProblem
 from grader.sandbox import cache
 from grader.sandbox.host import Host
@@ -44,7 +44,7 @@ class _Grade(click.Command):
 
 @click.command("grade", cls=_Grade)
 @click.argument("exercise")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--out", metavar="DIR", help="Where receipts go (receipts), or a class's results (results)."
 )
@@ -88,13 +88,16 @@ def command(exercise: str, files: tuple[str, ...], **asked: Any) -> int:
     Example: grade distributed-03 submissions.zip --roster students.csv
     """
     found = courses.find(asked["course"])
+    if exercise not in found.ids():
+        complain_about(found, exercise)
+    if not files:
+        raise own_file.none_named(exercise)
     many = _is_class(files, asked)
     _refuse_misplaced(asked, _OF_ONE if many else _OF_CLASS, many)
-    if exercise not in found.ids():
-        if not many:
-            intake.read(files[0])
-        complain_about(found, exercise)
-    return _class(found, exercise, files, asked) if many else _one(found, exercise, files[0], asked)
+    if not many:
+        return _one(found, exercise, files[0], asked)
+    own_file.tell_folder(exercise, files)
+    return _class(found, exercise, files, asked)
 
 
 # What makes no sense for the other kind of grading; by parameter, the option and its idle value.

@@ -11,7 +11,7 @@ import click
 
 from grader.catalog import course as courses
 from grader.catalog.load import entry
-from grader.cli import options
+from grader.cli import memory, options
 from grader.cli.paragraphs import say
 from grader.errors import ContentProblem, EnvironmentProblem, UsageProblem
 from grader.receipt.escape import visible_line
@@ -52,6 +52,10 @@ def command(exercise: str, directory: str, notebook: bool, course: str | None) -
     say(f"wrote {visible_line(os.path.relpath(target))}")
     for line in told:
         say(f"  {line}")
+    known = memory.known(exercise)
+    if known:
+        say(f"Remembered for you, here or elsewhere: {known}.")
+        say(f"  To begin anew, as somebody else or again: grade predict {exercise} --forget")
 
 
 def starter(found: Entry, ending: str) -> bytes:

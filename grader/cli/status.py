@@ -99,10 +99,11 @@ def _exercise(one: Standing) -> None:
     _line(f"{one.id} · {one.title}", hang=4)
     _row("file", _file(one))
     _row("points", _points(one))
-    if one.last is not None and one.last.verdict != "passed":
+    if one.last is not None and one.last.verdict != "passed" and not one.fresh:
         if one.last.stopped:
             _row("stopped", one.last.stopped)
         _row("open", _open(one.last))
+    _row("not counted", _strays(one))
     _row("hints", _hints(one))
     _row("also", _also(one))
 
@@ -111,7 +112,7 @@ def _file(one: Standing) -> str:
     if one.file is None:
         return f"none here; the last try was of {one.last.name}" if one.last else ""
     if one.file.untouched:
-        state = "still as `grade start` wrote it"
+        state = "fresh from the starter"
     elif not one.graded:
         state = "not graded yet"
     elif one.changed:
@@ -129,12 +130,39 @@ def _points(one: Standing) -> str:
         return f"no try yet, {one.max_points} to get"
     when = f"{one.last.when:%Y-%m-%d %H:%M} {one.last.when.tzname()}".strip()
     last, most = _of(one.last), one.last.max_points
-    if one.best is None or (one.best.points, one.best.max_points) == (one.last.points, most):
-        best = f"{last} of {most} on {when}"
+    of_last = f"last try {last} on {when}"
+    if one.best is None or _is_as_good(one.best, one.last):
+        best = of_last if one.fresh else f"{last} of {most} on {when}"
     else:
-        best = f"best {one.best.points} of {one.best.max_points}; last try {last} on {when}"
+        best = f"best {one.best.points} of {one.best.max_points}{_apart(one)}; {of_last}"
     tries = f"{len(one.tries)} tr{'y' if len(one.tries) == 1 else 'ies'}"
     return f"{'passed, ' if one.passed else ''}{best}; {tries}"
+
+
+def _is_as_good(best: Try, last: Try) -> bool:
+    passed = (best.verdict == "passed", last.verdict == "passed")
+    return (best.points, best.max_points) == (last.points, last.max_points) and passed != (
+        True,
+        False,
+    )
+
+
+def _apart(one: Standing) -> str:
+    """Return what tells the best try from the one shown beside it, in brackets."""
+    best, last = one.best, one.last
+    if best is None or last is None:
+        return ""
+    name = [best.name] if best.name != last.name else []
+    stopped = ["stopped before its end"] if best.stopped and best.verdict != "passed" else []
+    return f" ({', '.join(name + stopped)})" if name or stopped else ""
+
+
+def _strays(one: Standing) -> str:
+    if not one.strays:
+        return ""
+    names = dict.fromkeys(stray.name for stray in one.strays)
+    count = "1 try" if len(one.strays) == 1 else f"{len(one.strays)} tries"
+    return f"{count} of a file that is another exercise's by its name: {', '.join(names)}"
 
 
 def _of(one: Try) -> str:
@@ -225,6 +253,7 @@ def _facts(one: Standing) -> dict[str, Any]:
         "file": one.file.path if one.file else None,
         "files": [mine.path for mine in one.files],
         "untouched": one.file is not None and one.file.untouched,
+        "not_counted": len(one.strays),
         "graded": one.graded,
         "changed": one.changed,
         "hints": dict(one.hints),
@@ -238,6 +267,7 @@ def _try(one: Try | None) -> dict[str, Any] | None:
         return None
     return {
         "when": one.when.isoformat(),
+        "name": one.name,
         "verdict": one.verdict,
         "points": one.points,
         "max_points": one.max_points,

@@ -46,7 +46,7 @@ _WHOLE = (
 )
 _MOST_FRAMES = 12
 _LEAST_TITLE = 8
-_MOST_MESSAGES = 6
+_LABEL, _WIDEST_LABEL = 8, 10
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -157,6 +157,8 @@ class _Printer:
         self.id_width = max((len(check.id) for check in receipt.checks), default=0)
         self.apart = True
         self.last: object = None
+        self.told: dict[tuple[str | None, str], list[int | None]] = {}
+        self.label_width = max(_LABEL, *(n for n in self.place_widths() if n <= _WIDEST_LABEL), 0)
         self.whole = ""
 
     def everything(self, written: Written | None) -> None:
@@ -214,7 +216,7 @@ class _Printer:
         from rich.text import Text
 
         text, label = text if quoted else self.said(text), self.said(label)
-        lead = " " * indent + (f"{label:<8} " if label else "")
+        lead = " " * indent + (f"{label:<{self.label_width}} " if label else "")
         room = max(self.console.width - len(lead), 10)
         for number, part in enumerate(_text(self.console, text, style).wrap(self.console, room)):
             part.rstrip()
@@ -261,32 +263,50 @@ class _Printer:
         if reason and reason == self.whole:
             return  # once is enough for what keeps all of it back
         self.whole = reason or self.whole
-        said = view.grouped(dict.fromkeys([check.message, *_messages(check)]))
-        told = (said, check.mistake, check.hint, check.line)
-        if told == self.last:
+        said, advised = view.observed(check), exhibits.advice(check)
+        if (said, advised) == self.last:
             self.line("the same as above", "dim", 4)
             return
-        self.last = told
-        for number, message in enumerate(said[:_MOST_MESSAGES]):
+        self.last = said, advised
+        for number, message in enumerate(said[: view.MOST_MESSAGES]):
             self.line(message, indent=4, label=" " if number else "observed")
-        if check.mistake:
-            self.line(check.mistake_title or check.mistake, indent=4, label="mistake")
-        if check.hint:
-            self.line(check.hint, indent=4, label="try")
-        if check.mistake:
-            self.line(
-                f"grade explain {self.receipt.exercise} {check.mistake}", indent=4, label="more"
-            )
-        source = exhibits.line_text(self.receipt, check.line)
-        if source is not None:
-            self.line(
-                source.strip(),
-                "cyan",
-                indent=4,
-                label=exhibits.place(self.receipt, check.line or 0),
-                quoted=True,
-            )
+        for one in advised:
+            self.advice(one)
         self.gap()
+
+    def advice(self, one: exhibits.Advice) -> None:
+        """Print a mistake and what to try; of what an earlier check said, no more than that."""
+        known = (one.mistake, one.hint)
+        if not any(known) or known not in self.told:
+            self.whole_advice(one)
+        else:
+            told = "the same as above" if known == [*self.told][-1] else one.title or one.hint
+            self.line(told, indent=4, label="mistake" if one.mistake else "try")
+        if one.line not in self.told.get(known, []):
+            self.source(one.line)
+        # The last one told stands last.
+        self.told[known] = [*self.told.pop(known, []), one.line]
+
+    def whole_advice(self, one: exhibits.Advice) -> None:
+        if one.mistake:
+            self.line(one.title, indent=4, label="mistake")
+        if one.hint:
+            self.line(one.hint, indent=4, label="try")
+        if one.mistake:
+            more = f"grade explain {self.receipt.exercise} {one.mistake}"
+            self.line(more, indent=4, label="more")
+
+    def source(self, line: int | None) -> None:
+        text = exhibits.line_text(self.receipt, line)
+        if text is not None:
+            place = exhibits.place(self.receipt, line or 0)
+            self.line(text.strip(), "cyan", indent=4, label=place, quoted=True)
+
+    def place_widths(self) -> Iterator[int]:
+        """Yield how wide each place is that may be named beside a line."""
+        for check in self.receipt.checks:
+            for one in exhibits.advice(check) if check.status != "passed" else ():
+                yield len(self.said(exhibits.place(self.receipt, one.line or 0)))
 
     def outcome(self) -> None:
         outcome = self.receipt.outcome

@@ -37,6 +37,8 @@ class Voice:
         self._shown = shown
         self._console = make_console()
         self.last: Receipt | None = None
+        # When that try was, and whether one that did not run came after it.
+        self._at, self._between = "", False
         self._away, self._points = "", ""
         self._tries, self._best = 0, 0
 
@@ -79,9 +81,11 @@ class Voice:
         if self.last is None:
             show_receipt(self._console, receipt, None)
         else:
-            show_again(self._console, receipt, _clock(), news(self.last, receipt))
+            at = self._at if self._between else ""
+            show_again(self._console, receipt, _clock(), news(self.last, receipt, at))
+        self._between = self.last is not None and _ran(self.last) and not _ran(receipt)
         if self.last is None or _ran(receipt):
-            self.last = receipt
+            self.last, self._at = receipt, _clock()
         self._points = f"{receipt.points} of {receipt.max_points} points"
         self._tries += 1
         self._best = max(self._best, receipt.points)
@@ -136,8 +140,11 @@ class Voice:
         say(visible_line(text))
 
 
-def news(before: Receipt, now: Receipt) -> list[str]:
-    """Return what a try gained and lost; of a file that is no Python yet nothing but that."""
+def news(before: Receipt, now: Receipt, at: str = "") -> list[str]:
+    """Return what a try gained and lost; of a file that is no Python yet nothing but that.
+
+    `at` is when the try before was, where one that did not run came between.
+    """
     from grader.cli.terminal import is_of_the_whole
     from grader.receipt import view
     from grader.receipt.changes import changes, lines
@@ -146,7 +153,7 @@ def news(before: Receipt, now: Receipt) -> list[str]:
         return ["nothing of it was judged"]
     found = changes(before, now)
     held_back = {check.id for check in now.checks if is_of_the_whole(check)}
-    return lines(
+    points, *said = lines(
         replace(
             found,
             # Why a module stopped is told in full below, and which checks wait for that.
@@ -154,8 +161,11 @@ def news(before: Receipt, now: Receipt) -> list[str]:
             checks=tuple(check for check in found.checks if check.id not in held_back),
             # Each try has hidden inputs of its own.
             causes=(),
-        )
+        ),
+        at,
     )
+    notes = [f"note: {note}" for note in now.notes if note not in before.notes]
+    return [points, *map(visible_line, notes), *said]
 
 
 def _clock() -> str:

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from grader import answers, hints, intake
+from grader.catalog.carried import carried
 from grader.catalog.load import Entry
 from grader.errors import UsageProblem
 from grader.portfolio.tries import Open, Try
@@ -35,10 +36,11 @@ class Mine:
 
 @dataclass(frozen=True)
 class Standing:
-    """One exercise: the files at hand, the last changed first, and the tries, oldest first.
+    """One exercise: the files, the one at hand first, and the tries that count, oldest first.
 
     `has_hints` are the checks with their numbers of hints, `hints` how many of each were shown.
-    `asks` and `has_quiz` say whether there is anything to predict and to answer.
+    `asks` and `has_quiz` say whether there is anything to predict and to answer. `strays` are the
+    tries that do not count: of a file that carries another exercise's id, and none of them passed.
     """
 
     id: str
@@ -53,10 +55,11 @@ class Standing:
     has_quiz: bool
     answered: bool
     siblings_changed: bool = False
+    strays: tuple[Try, ...] = ()
 
     @property
     def file(self) -> Mine | None:
-        """Return the file that was changed last."""
+        """Return the file at hand."""
         return self.files[0] if self.files else None
 
     @property
@@ -76,11 +79,12 @@ class Standing:
 
     @property
     def best(self) -> Try | None:
-        """Return the decided try with the most points for its rubric; of equal ones the latest."""
+        """Return a passed try, else the decided one with the most points for its rubric.
+
+        Of equal ones it is the latest.
+        """
         decided = [one for one in self.tries if one.verdict != "undecided"]
-        return max(
-            reversed(decided), key=lambda one: one.points / max(one.max_points, 1), default=None
-        )
+        return max(reversed(decided), key=_worth, default=None)
 
     @cached_property
     def last(self) -> Try | None:
@@ -102,6 +106,15 @@ class Standing:
             return False
         return self.siblings_changed or self.file.sha256 != self.last.sha256
 
+    @property
+    def fresh(self) -> bool:
+        """Return whether the file at hand is the starter, and what is known is of other bytes."""
+        return self.file is not None and self.file.untouched and self.changed
+
+
+def _worth(one: Try) -> tuple[bool, float]:
+    return one.verdict == "passed", one.points / max(one.max_points, 1)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -118,10 +131,10 @@ def standing(
 
     `memory` is the folder of hints and answers, None for this user's own.
     """
-    exercise, own = (
-        entry.exercise.id,
-        tuple(one for one in tries if one.exercise == entry.exercise.id),
-    )
+    exercise, ids = entry.exercise.id, entry.course.ids()
+    graded = tuple(one for one in tries if one.exercise == exercise)
+    strays = tuple(one for one in graded if _is_stray(one, ids))
+    own = tuple(one for one in graded if one not in strays)
     files = _files(entry, {one.name for one in own}, folder)
     found = Standing(
         id=exercise,
@@ -137,11 +150,17 @@ def standing(
         has_quiz=entry.questions.checkpoint is not None,
         answered=answers.checkpoint(exercise, memory) is not None
         or any(one.checkpoint is not None for one in own),
+        strays=strays,
     )
     if found.file is None or found.last is None:
         return found
     beside = _siblings(entry.exercise.siblings, folder / found.file.path)
     return replace(found, siblings_changed=beside != dict(found.last.siblings))
+
+
+def _is_stray(one: Try, ids: Iterable[str]) -> bool:
+    """Return whether a try is of another exercise's file; one that passed is what it is."""
+    return one.verdict != "passed" and carried(one.name, ids) not in (None, one.exercise)
 
 
 def _siblings(names: Iterable[str], file: Path) -> dict[str, str]:
@@ -164,7 +183,27 @@ def _files(entry: Entry, graded: set[str], folder: Path) -> tuple[Mine, ...]:
     starters = {_digest(entry.folder / f"starter{ending}") for ending in _ENDINGS}
     paths = [Path(place, name) for place in _folders(folder) for name in names]
     found = [mine for path in paths for mine in _mine(path, folder, starters)]
-    return tuple(sorted(found, key=lambda one: (-one.changed_at, one.path)))
+    return _at_hand_first(entry.exercise.id, graded, found)
+
+
+def _at_hand_first(exercise: str, graded: set[str], found: Iterable[Mine]) -> tuple[Mine, ...]:
+    """Return the files, those first that carry the exercise's id, then the last changed ones.
+
+    What was left behind does not come first for its name: a starter that nobody filled in, and a
+    file that was never graded where a later one was.
+    """
+    files = sorted(found, key=lambda one: (-one.changed_at, one.path))
+
+    def is_left(position: int, mine: Mine) -> bool:
+        later = [one for one in files[:position] if os.path.basename(one.path) in graded]
+        return mine.untouched or os.path.basename(mine.path) not in graded if later else False
+
+    named = [
+        mine
+        for position, mine in enumerate(files)
+        if carried(os.path.basename(mine.path), [exercise]) and not is_left(position, mine)
+    ]
+    return (*named, *(mine for mine in files if mine not in named))
 
 
 def _mine(path: Path, folder: Path, starters: set[str]) -> Iterator[Mine]:

@@ -82,7 +82,7 @@ def build(parts: Parts) -> Receipt:
             next_step=capped.text(outcome.next_step),
             traceback=capped.frames(outcome.frames),
         ),
-        checks=[capped.finding(found) for found in parts.findings],
+        checks=[capped.finding(_told(parts.rubric, found)) for found in parts.findings],
         submission=SubmissionPart(
             name=parts.submission.name,
             sha256=parts.submission.sha256,
@@ -259,6 +259,17 @@ def _source(parts: Parts) -> tuple[list[SourceLine], bool | None]:
             kept.append(SourceLine(line=line, text=said))
     short = any(len(said) >= capped.MOST_OF_A_LINE for said in found.values())
     return kept, (len(kept) < len(found) or short) if is_text else None
+
+
+def _told(rubric: Rubric, found: Finding) -> Finding:
+    """Return a finding whose items have words for each mistake that is not the check's own."""
+    items = []
+    for item in found.items:
+        other = item.mistake if item.status != "passed" and item.mistake != found.mistake else None
+        words = rubric.mistake(other) if other else None
+        told = {"mistake_title": words.title, "hint": words.hint} if words else {}
+        items.append(item.model_copy(update=told))
+    return found.model_copy(update={"items": items})
 
 
 def _separate(parts: Parts) -> Separate:

@@ -233,6 +233,8 @@ def _change(
     receipt: Receipt, name: str, checks: list[str], after: Receipt | None = None
 ) -> MistakeChange:
     titles = [one.mistake_title for one in receipt.checks if one.mistake == name]
+    parts = [one for check in receipt.checks for one in check.items]
+    titles += [one.mistake_title for one in parts if one.mistake == name]
     return MistakeChange(
         id=name,
         title=next(filter(None, titles), None) or name.replace("-", " "),
@@ -258,9 +260,12 @@ def _is_solved(receipt: Receipt, name: str, after: Receipt) -> bool:
 # ---------------------------------------------------------------------------------------- sentences
 
 
-def lines(found: Changes) -> list[str]:
-    """Return the changes as sentences, the most important first; each is one safe line."""
-    said = [_points(found), *_verdict(found), *_module(found)]
+def lines(found: Changes, at: str = "") -> list[str]:
+    """Return the changes as sentences, the most important first; each is one safe line.
+
+    `at` is when the earlier try was, where it is not the one just before: the last that ran.
+    """
+    said = [_points(found, at), *_verdict(found), *_module(found)]
     said += [_check(one) for one in found.checks if one.now_status != "undecided"]
     said += _undecided(found)
     said += [f"{name} fails as before, but for another reason." for name in found.other]
@@ -268,10 +273,10 @@ def lines(found: Changes) -> list[str]:
     said += [_new(one, found.exercise) for one in found.new]
     if found.nothing:
         said.append("Nothing changed in points, checks or mistakes.")
-    return [visible_line(text) for text in [*said, *_notes(found)]]
+    return [visible_line(text) for text in [*said, *_notes(found, at)]]
 
 
-def _points(found: Changes) -> str:
+def _points(found: Changes, at: str) -> str:
     (was, now), (was_most, most) = found.points, found.max_points
     text = f"{now} of {most} points"
     if found.verdicts[1] == "undecided":
@@ -279,8 +284,11 @@ def _points(found: Changes) -> str:
     if was_most != most:
         return f"{text}; before it was {was} of {was_most}."
     if was == now:
-        return f"{text}, as before."
-    return f"{text}, {abs(now - was)} {'more' if now > was else 'fewer'} than before."
+        return f"{text}, as in the last try that ran, at {at}." if at else f"{text}, as before."
+    much = f"{abs(now - was)} {'more' if now > was else 'fewer'}"
+    if at:
+        return f"{text}, {much} than in the last try that ran, at {at}."
+    return f"{text}, {much} than before."
 
 
 def _verdict(found: Changes) -> Iterable[str]:
@@ -354,10 +362,12 @@ def _new(one: MistakeChange, exercise: str) -> str:
     return f"{text} More: grade explain {exercise} {one.id}" if known else text
 
 
-def _notes(found: Changes) -> Iterable[str]:
+def _notes(found: Changes, at: str) -> Iterable[str]:
     if not found.same_rubric:
         yield "The rubric is another one, so the points may not compare."
-    if found.same_file and found.nothing:
+    if found.same_file and found.nothing and at:
+        yield f"The file is again what it was at {at}, byte for byte."
+    elif found.same_file and found.nothing:
         yield "The file is the same, byte for byte."
     elif found.same_file:
         others = [*found.causes] if found.same_rubric else ["rubric", *found.causes]

@@ -28,6 +28,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What to try; the mistake behind it by id and title where there is one."""
+
+    mistake: str | None
+    title: str
+    hint: str
+    line: int | None
+
+
+@dataclass(frozen=True)
 class EvidenceView:
     """One piece of evidence: its sentence, single facts, and tables."""
 
@@ -94,6 +104,18 @@ def _fact(key: str, value: JsonValue) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{words(name)}: {_fact(name, item)}" for name, item in value.items())
     return value if isinstance(value, str) else number(value)
+
+
+def advice(finding: Finding) -> list[Advice]:
+    """Return what a check advises: for each different mistake of its items, in their order."""
+    own = finding.mistake
+    told = [Advice(own, finding.mistake_title or own or "", finding.hint, finding.line)]
+    for part in finding.items:
+        name = part.mistake
+        if part.status != "passed" and name and name not in [one.mistake for one in told]:
+            title = part.mistake_title or name.replace("-", " ")
+            told.append(Advice(name, title, part.hint, part.line))
+    return told
 
 
 def lines(finding: Finding) -> list[int]:

@@ -51,10 +51,10 @@ _FILTERS = {
         view.shape, view.collectives, view.share, view.sentence, view.moment, view.explanations,
         view.agreement, view.prediction, view.predicted_when, view.checkpoint, view.quiz_tries,
         view.hints_seen, view.answers, view.record, view.digests, exhibits.evidence, exhibits.lines,
-        exhibits.line_text, exhibits.place, quoting.excerpts, quoting.listing, quoting.numbered,
-        placed.groups, figure.figure, tables.check_rows, tables.item_rows, tables.device_rows,
-        tables.figure_rows, tables.payload_rows, tables.collective_rows, tables.timing_rows,
-        tables.prediction_rows,
+        exhibits.line_text, exhibits.place, exhibits.advice, view.observed_in_one,
+        quoting.excerpts, quoting.listing, quoting.numbered, placed.groups, figure.figure,
+        tables.check_rows, tables.item_rows, tables.device_rows, tables.figure_rows,
+        tables.payload_rows, tables.collective_rows, tables.timing_rows, tables.prediction_rows,
     )
 }  # fmt: skip
 

@@ -31,15 +31,14 @@ def item_rows(finding: Finding) -> Rows:
 
 def device_rows(group: Group) -> Rows:
     """Return what each device stores, one row for each device of each program."""
-    rows = [["Program", "Device", "Shape", "Part", "Values", "Found"]]
+    rows = [["Program", "Device", "Shape", "Part", "In units of", "Values", "Found"]]
     for drawing in group.drawings:
         for one in drawing.devices:
-            rows.append(
-                [drawing.program, str(one.id), one.shape, one.part, _values(one), one.wrong]
-            )
+            place = [drawing.program, str(one.id), one.shape, one.part]
+            rows.append([*place, drawing.unit, _values(one), one.wrong])
         if not drawing.devices:
-            rows.append([drawing.program, "not observed", "", "", "", ""])
-    kept = [at for at in range(6) if at < 3 or any(row[at] for row in rows[1:])]
+            rows.append([drawing.program, "not observed", "", "", "", "", ""])
+    kept = [at for at in range(7) if at < 3 or any(row[at] for row in rows[1:])]
     return [[row[at] for at in kept] for row in rows]
 
 
@@ -93,5 +92,8 @@ def prediction_rows(receipt: Receipt) -> Rows:
     """Return what was predicted beside what was observed."""
     rows = [["Program", "Predicted", "Observed", "Agrees"]]
     for row in prediction(receipt.separate) or []:
-        rows.append([row.program, *map(number, (row.predicted, row.observed, row.agrees))])
+        predicted = "no whole number" if row.predicted is None else number(row.predicted)
+        observed = "not yet" if row.observed is None else number(row.observed)
+        agrees = "not compared" if row.agrees is None else number(row.agrees)
+        rows.append([row.program, predicted, observed, agrees])
     return rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from grader.records.finding import Status, VerdictKind
+from grader.records.finding import Finding, Status, VerdictKind
 from grader.records.receipt import (
     Answered,
     Checkpoint,
@@ -111,6 +111,20 @@ def share(value: float, values: list[float]) -> str:
 
 _NAMED = re.compile(r"^(`[^`]+`)(:? )(.*)$", re.DOTALL)
 _PLURALS = {"is": "are", "was": "were", "has": "have", "does": "do"}
+# What is said further on of one, as it is said of several.
+RULES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^is not a function \(it is "), "is not a function (each is "),
+    (re.compile(r"^is (?=an? )"), "is each "),
+    (re.compile(r"\bbut is\b"), "but are"),
+    (re.compile(r"\bheld against it\b"), "held against them"),
+    (re.compile(r"\bas it was saved$"), "as they were saved"),
+    (re.compile(r"\bwhen it was replayed\b"), "when they were replayed"),
+    (re.compile(r"^left its result\b"), "left their results"),
+    (re.compile(r"\bwhatever its input$"), "whatever their input"),
+    (re.compile(r"\bthan its part\b"), "than their part"),
+)
+_VERB = re.compile(r"[a-z]+(?=[ ;,]|$)")
+MOST_MESSAGES = 6
 
 
 def grouped(messages: Iterable[str]) -> list[str]:
@@ -129,13 +143,29 @@ def grouped(messages: Iterable[str]) -> list[str]:
 def _of_all(names: list[str], joint: str, rest: str) -> str:
     if len(names) == 1:
         return names[0] + joint + rest
-    verb, _, after = rest.partition(" ")
-    told = rest if joint == ": " else f"{_plural(verb)} {after}"
+    for one, several in RULES if joint == " " else ():
+        rest = one.sub(several, rest)
+    verb = _VERB.match(rest)
+    told = rest if joint == ": " or verb is None else _plural(verb[0]) + rest[verb.end() :]
     return f"{', '.join(names[:-1])} and {names[-1]}{joint}{told}"
 
 
 def _plural(verb: str) -> str:
     return _PLURALS.get(verb) or (verb[:-1] if verb.endswith("s") else verb)
+
+
+def observed(check: Finding) -> list[str]:
+    """Return what a check observed: its own sentence, then those of the items that did not pass.
+
+    Each is there once, and what is the same of several names is one.
+    """
+    messages = [part.message for part in check.items if part.status != "passed" and part.message]
+    return grouped(dict.fromkeys([check.message, *messages]))
+
+
+def observed_in_one(check: Finding) -> str:
+    """Return what a check observed in one text: the first few of its sentences."""
+    return "; ".join(observed(check)[:MOST_MESSAGES])
 
 
 def sentence(text: str) -> str:
@@ -201,13 +231,25 @@ def hints_seen(separate: Separate) -> str:
 def agreement(separate: Separate) -> str:
     """Return in a sentence whether the prediction agreed with what was observed."""
     rows = prediction(separate) or []
-    known = [row for row in rows if row.agrees is not None]
+    known = [row.agrees for row in rows if row.agrees is not None]
+    if all(row.predicted is None for row in rows):
+        return "It holds no whole number yet."
     if not known:
         return "Nothing of it could be compared with what was observed."
-    right = sum(row.agrees is True for row in known)
+    right = known.count(True)
     if right == len(rows):
         return "It agreed with what was observed."
-    return f"It agreed with what was observed for {right} of {len(rows)} programs."
+    rest = "".join(f"; {told}" for told in _uncompared(rows))
+    count = f"{len(known)} program{'' if len(known) == 1 else 's'}"
+    return f"It agreed with what was observed for {right} of {count}{rest}."
+
+
+def _uncompared(rows: list[Prediction], more: int = 0) -> list[str]:
+    """Return of what no prediction can be compared; `more` are not observed beside the rows."""
+    unread = sum(row.predicted is None for row in rows)
+    unseen = more + sum(row.predicted is not None and row.observed is None for row in rows)
+    told = [f"{unread} no whole number"] if unread else []
+    return [*told, f"{unseen} not observed yet"] if unseen else told
 
 
 def explanations(separate: Separate) -> list[tuple[str, str]]:
@@ -255,14 +297,29 @@ def digests(receipt: Receipt) -> list[tuple[str, str]]:
 def separate_summary(receipt: Receipt) -> list[str]:
     """Return what is tracked apart from the points, a short phrase for each part."""
     separate, parts = receipt.separate, []
-    marks = [row.agrees for row in prediction(separate) or []]
-    marks += [one.agrees for one in (separate.predicted.answers if separate.predicted else [])]
-    if marks or separate.prediction is not None:
-        parts.append(f"prediction {marks.count(True)} of {len(marks)} as observed")
+    parts += _prediction_summary(separate)
     answered = checkpoint(separate)
     if answered is not None:
-        parts.append(f"checkpoint answer {'right' if answered.correct else 'not right'}")
+        right = answered.correct
+        parts.append("checkpoint answer right" if right else "checkpoint answer not right")
     if separate.hints:
         parts.append(f"hints seen {sum(separate.hints.values())}")
     parts.append("explanation given" if separate.explanation else "no explanation yet")
     return parts
+
+
+def _prediction_summary(separate: Separate) -> list[str]:
+    rows = prediction(separate) or []
+    # A text of the learner's own is compared with nothing, ever.
+    given = separate.predicted.answers if separate.predicted else []
+    asked = [one for one in given if one.agrees is not None or one.answer in ("yes", "no")]
+    if not rows and not asked:
+        return ["prediction made"] if given else []
+    marks = [*(row.agrees for row in rows), *(one.agrees for one in asked)]
+    known = [mark for mark in marks if mark is not None]
+    if not asked and all(row.predicted is None for row in rows):
+        return ["no prediction yet"]
+    if not known:
+        return ["prediction made, nothing observed yet"]
+    rest = _uncompared(rows, sum(one.agrees is None for one in asked))
+    return [", ".join([f"prediction {known.count(True)} of {len(known)} as observed", *rest])]

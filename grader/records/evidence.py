@@ -162,7 +162,11 @@ def confinement_level(layers_on: Iterable[str]) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that the learner's process left behind."""
+    """All that the learner's process left behind.
+
+    `hidden_in` is the function that holds all names asked for, where the module itself has none;
+    `inside` gives, for single names that it lacks, the function that has a variable of that name.
+    """
 
     outcome: Outcome
     programs: Mapping[str, Program] = field(default_factory=dict)
@@ -171,6 +175,7 @@ class Evidence:
     lines: Mapping[str, int] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     hidden_in: str = ""
+    inside: Mapping[str, str] = field(default_factory=dict)
     output: Output = Output()
     layers: tuple[Layer, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from grader.records.base import Record
 
@@ -15,7 +15,10 @@ VerdictKind = Literal["passed", "failed", "error", "undecided"]
 
 
 class Item(Record):
-    """One part of a check with its own points; `source` says who measured it."""
+    """One part of a check with its own points; `source` says who measured it.
+
+    `mistake_title` is given where the mistake is another than the one its check names.
+    """
 
     id: str
     status: Status
@@ -26,6 +29,13 @@ class Item(Record):
     mistake: str | None = None
     hint: str = ""
     line: int | None = None
+    mistake_title: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_it_was(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A receipt from before this field has to come out again as it is.
+        facts: dict[str, Any] = write(self)
+        return {key: one for key, one in facts.items() if key != "mistake_title" or one}
 
 
 class Finding(Record):

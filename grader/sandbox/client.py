@@ -81,6 +81,7 @@ class Learner:
             output_bytes=limits.output_mib << 20,
             scratch_bytes=limits.scratch_mib << 20,
             only_full=self._only_full,
+            checkpoints=bool(self._exercise.round_trips),
         )
         return self._host.start("learner", self._workdir, allowance)
 
@@ -236,6 +237,11 @@ class Learner:
             separate.explanation,
         ]
 
+    def _defined(self) -> list[str]:
+        """Return every name that a submission may be asked to define."""
+        trips = [name for trip in self._exercise.round_trips for name in (trip.save, trip.restore)]
+        return [*(p.name for p in self._exercise.programs), *self._names(), *trips]
+
     def _take(self, run: Run, frame: Mapping[str, Any], on_program: Listener) -> None:
         kind = frame["t"]
         if kind == "layers" and not run.layers:
@@ -258,6 +264,8 @@ class Learner:
         elif kind == "names":
             run.named, run.hidden_in = True, wire.text(frame["hidden_in"])
             run.names = tuple(wire.text(name) for name in frame["names"][:400])
+            inside = frame.get("inside", {})
+            run.inside = {n: wire.text(inside[n], 80) for n in self._defined() if n in inside}
         elif kind == "claim":
             found = read_claim(frame)
             if found.name in self._names():
@@ -298,6 +306,7 @@ class Learner:
             lines=lines,
             names=whole.names,
             hidden_in=whole.hidden_in,
+            inside=whole.inside,
             # The dumps name files of ours and addresses; what they tell is in the outcome.
             output=fault_dump.left_out(child.output.result()),
             layers=first.layers,

@@ -64,7 +64,8 @@ class Profile:
     """What one child may reach. `workdir` is its working directory, and readable.
 
     With `scratch_bytes` it is writable up to that size, where the machine lets us: the child then
-    sees a private copy of its files under the same path. `lifted` pairs each layer that is left off
+    sees a private copy of its files under the same path. With `checkpoints` it may do there what
+    writing checkpoints takes (see seccomp). `lifted` pairs each layer that is left off
     on purpose with the reason.
     """
 
@@ -73,6 +74,7 @@ class Profile:
     limits: Limits = Limits()
     writable_devices: tuple[str, ...] = ("/dev/null",)
     scratch_bytes: int = 0
+    checkpoints: bool = False
     lifted: tuple[tuple[str, str], ...] = ()
 
     def why_lifted(self, layer: str) -> str:
@@ -164,7 +166,10 @@ def _filter(profile: Profile, room: LayerState) -> tuple[LayerState, LayerState,
         # Calls that remove and rename are let through for a scratch only where Landlock says
         # that they stay within it.
         room = LayerState(room.name, "off", f"mounted, but Landlock is off: {files.reason}")
-    calls = _unless_lifted(profile, "seccomp", lambda: seccomp.install(scratch=room.state == "on"))
+    there, more = room.state == "on", profile.checkpoints
+    calls = _unless_lifted(
+        profile, "seccomp", lambda: seccomp.install(scratch=there, checkpoints=more)
+    )
     return room, files, calls
 
 

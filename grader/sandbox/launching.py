@@ -92,7 +92,8 @@ def environment(cache: str | None, *, fill: bool = False) -> dict[str, str]:
 class Allowance:
     """What one child may use: CPU seconds, and bytes of memory, of output, and of its scratch.
 
-    With `only_full` the child runs nothing where a required layer of confinement is missing.
+    With `checkpoints` it may use what writing checkpoints into its scratch takes; with `only_full`
+    it runs nothing where a required layer of confinement is missing.
     """
 
     cpu_s: int
@@ -100,6 +101,7 @@ class Allowance:
     output_bytes: int
     scratch_bytes: int = 0
     only_full: bool = False
+    checkpoints: bool = False
 
 
 def _python_path() -> list[str]:

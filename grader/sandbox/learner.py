@@ -11,6 +11,7 @@ import faulthandler
 import os
 import sys
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, BinaryIO
 
 from grader import wire
@@ -109,7 +110,8 @@ def _send_names(
 ) -> None:
     from grader.sandbox import claims
 
-    send({"t": "names", "names": _names(namespace), "hidden_in": _hidden_in(namespace, job)})
+    where = {"hidden_in": _hidden_in(namespace, job), "inside": _inside(namespace, job)}
+    send({"t": "names", "names": _names(namespace), **where})
     for name in job["claims"]:
         send({"t": "claim", **claims.read(name, namespace, array_type)})
 
@@ -178,16 +180,42 @@ def _names(namespace: Mapping[str, Any]) -> list[str]:
 
 def _hidden_in(namespace: Mapping[str, Any], job: Mapping[str, Any]) -> str:
     """Return the function whose local variables are the names asked for, or nothing."""
-    wanted = {p["name"] for p in job["programs"]} | set(job["claims"])
-    wanted |= {trip[which] for trip in job["round_trips"] for which in ("save", "restore")}
+    wanted = _wanted(job)
     if wanted & namespace.keys():
         return ""
     for name, value in namespace.items():
-        code = getattr(value, "__code__", None)
-        local = getattr(code, "co_varnames", ()) + getattr(code, "co_cellvars", ())
-        if len(wanted.intersection(local)) >= 2:
+        if len(wanted.intersection(_variables(value))) >= 2:
             return name[:80]
     return ""
+
+
+def _inside(namespace: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, str]:
+    """Return, for each name asked for and not there, the module's function that has a variable so.
+
+    What a function is called with is no variable of its own.
+    """
+    lacking = _wanted(job) - namespace.keys()
+    found: dict[str, str] = {}
+    for name, value in namespace.items():
+        code = value.__code__ if type(value) is FunctionType else None
+        if code is not None and code.co_filename == job["filename"] and isinstance(name, str):
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for one in lacking.intersection(_variables(value)).difference(given):
+                found.setdefault(one, name[:80])
+    return found
+
+
+def _wanted(job: Mapping[str, Any]) -> set[str]:
+    wanted = {p["name"] for p in job["programs"]} | set(job["claims"])
+    return wanted | {trip[which] for trip in job["round_trips"] for which in ("save", "restore")}
+
+
+def _variables(value: Any) -> tuple[str, ...]:
+    """Return the local variables of a function, its parameters among them; of all else none."""
+    # Whatever else may have a `__code__` runs code of its own to give it.
+    if type(value) is not FunctionType:
+        return ()
+    return value.__code__.co_varnames + value.__code__.co_cellvars
 
 
 def _versions() -> dict[str, str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.sandbox import plainly_arrays, plainly_devices, plainly_names
+from grader.sandbox import plainly_arrays, plainly_devices, plainly_files, plainly_names
 from grader.sandbox.meaning import Plain, Raised, Rule
 from grader.sandbox.words import plain
 
@@ -60,5 +60,6 @@ def shortened(text: str) -> str:
 _TABLES: Sequence[Sequence[Rule]] = (
     plainly_devices.RULES,
     plainly_arrays.RULES,
+    plainly_files.RULES,
     plainly_names.RULES,
 )

@@ -220,6 +220,15 @@ def _compared(_raised: Raised, m: re.Match[str]) -> Plain:
 
 
 _DIMS = r"\(([\d, ]{0,60})\)"
+
+
+def _branches(_raised: Raised, m: re.Match[str]) -> Plain:
+    return Plain(
+        f"the branches of a {m[1]} give different things: a {m[2]} here, a {m[3]} there",
+        "let both return arrays of equal shape and type, in the same order",
+    )
+
+
 RULES: tuple[Rule, ...] = (
     (r"^NotImplementedError(?:: (.*))?()", _unfilled),
     (r"'ellipsis'|<class 'ellipsis'>|is Ellipsis of type|of type ellipsis", _open),
@@ -232,6 +241,11 @@ RULES: tuple[Rule, ...] = (
     (r"^ConcretizationTypeError.*the (item|tolist)\(\) method", _number),
     (r"'(\w{1,40})' (?:attribute|method) is not available on traced array", _method),
     (r"^ConcretizationTypeError", _concrete),
+    (
+        r"(cond|switch) branches must have equal output types.*?"
+        r"has type (\S{1,60}) but the corresponding output of \S{1,80} has type (\S{1,60}),",
+        _branches,
+    ),
     (r"^UnexpectedTracerError", _escaped),
     (r"JAX arrays are immutable", _immutable),
     (r"Array has been deleted with shape=\w+\[([\d,]{0,60})\]", _gone),

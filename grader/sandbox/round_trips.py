@@ -11,6 +11,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from grader.sandbox import claims, denials, programs, statements, stops
 from grader.sandbox.raised import brief, by_hand, describe, learner_lines, type_name
 
 MOST_FILES = 10_000
+SETTLE_S = 2.0
 _LIMITS = (stops.CpuLimit, stops.WallLimit)
 
 
@@ -63,7 +65,9 @@ def travel(
             whole.restore()
             return {"name": name, "status": "done", **whole.found(array_type)}
     except BaseException as error:  # noqa: BLE001 - a stranger's function may raise anything
-        return {"name": name, "status": "refused", **whole.counts(), **_why(whole, error, filename)}
+        why = _why(whole, error, filename)
+        whole.settle()
+        return {"name": name, "status": "refused", **whole.counts(), **why}
 
 
 class _Wrong(Exception):
@@ -125,6 +129,13 @@ class _Travelling:
         leaves = [leaf["name"] for leaf in self._trip["leaves"]]
         states = [[claims.read(leaf, one, array_type) for leaf in leaves] for one in self._back]
         return {**self.counts(), "states": states}
+
+    def settle(self) -> None:
+        """Wait a little for what is still being written, which may be why restoring failed."""
+        begun = len(self._folders) if self.function == self._trip["restore"] else 0
+        end = time.monotonic() + SETTLE_S
+        while not all(map(_files, self._folders[:begun])) and time.monotonic() < end:
+            time.sleep(0.05)
 
     def counts(self) -> dict[str, Any]:
         return {"at_once": self._at_once, "in_the_end": [_files(one) for one in self._folders]}

@@ -78,24 +78,27 @@ eventfd2=19 getcwd=17
 # was opened for writing. It decides nothing about modes, owners, times, attributes and locks, so a
 # child could change them on every file that belongs to its user: no chmod, chown, utime, setxattr
 # or flock, by path or by descriptor. Nor truncate by path, which ABI 1 and 2 do not know.
-# What writes checkpoints also wakes its own threads over a pair of sockets and locks its files.
 _SCRATCH_NUMBERS = {
     "x86_64": """
 sendfile=40 ftruncate=77 rename=82 mkdir=83 rmdir=84 unlink=87 mkdirat=258 unlinkat=263
-renameat=264 fallocate=285 renameat2=316 copy_file_range=326 sendto=44 recvfrom=45 getsockname=51
-socketpair=53
+renameat=264 fallocate=285 renameat2=316 copy_file_range=326
 """,
     "aarch64": """
 mkdirat=34 unlinkat=35 renameat=38 ftruncate=46 fallocate=47 sendfile=71 renameat2=276
-copy_file_range=285 socketpair=199 getsockname=204 sendto=206 recvfrom=207
+copy_file_range=285
 """,
+}
+# What writes checkpoints wakes its own threads over a pair of sockets and locks its files. Only an
+# exercise that asks for such functions has these: a lock is seen by every process that may open the
+# file, so two children could signal each other by one, and delay whoever takes locks himself.
+_CHECKPOINT_NUMBERS = {
+    "x86_64": "sendto=44 recvfrom=45 getsockname=51 socketpair=53",
+    "aarch64": "socketpair=199 getsockname=204 sendto=206 recvfrom=207",
 }
 
 # Calls whose arguments decide. Everything else in the table is allowed whatever it is given.
 # fcntl leaves out F_SETOWN and F_SETSIG, with which the kernel would signal the parent for us,
-# and locks, with which a reader could stall whoever writes a cache; with a scratch it has those of
-# an open file description, of which the exclusive one asks for a descriptor that may write, and
-# nobody here takes any. prctl leaves out
+# and locks, with which a reader could stall whoever writes a cache. prctl leaves out
 # PR_SET_PDEATHSIG and PR_SET_DUMPABLE. pids and signals are ints: the kernel drops the upper word
 # as we do.
 _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -114,11 +117,14 @@ _ONE_OF: dict[str, tuple[int, tuple[int, ...]]] = {
     # No flag, RENAME_NOREPLACE, RENAME_EXCHANGE; RENAME_WHITEOUT would make a device.
     "renameat2": (4, (0, 1, 2)),
 }
-_WITH_SCRATCH: dict[str, tuple[int, tuple[int, ...]]] = {
+_WITH_CHECKPOINTS: dict[str, tuple[int, tuple[int, ...]]] = {
     # The above, and F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW.
     "fcntl": (1, (0, 1, 2, 3, 4, 1030, 1032, 36, 37, 38)),
     # SOCK_STREAM, plain or with SOCK_NONBLOCK, SOCK_CLOEXEC, both.
     "socketpair": (1, (0x1, 0x801, 0x80001, 0x80801)),
+    # No flag, MSG_DONTWAIT, MSG_NOSIGNAL, both: none of the rarer paths in the kernel.
+    "sendto": (3, (0, 0x40, 0x4000, 0x4040)),
+    "recvfrom": (3, (0, 0x40, 0x4000, 0x4040)),
 }
 # AF_UNIX and no other protocol: such a pair has no name, and nothing here can connect or bind.
 _EQUALS = {"socketpair": ((0, 1), (2, 0))}
@@ -201,7 +207,7 @@ def _open_as_declared(index: int) -> list[Step]:
     return [*mode, *writing, *reading]
 
 
-def _rule(name: str, scratch: bool) -> list[Step]:
+def _rule(name: str, checkpoints: bool) -> list[Step]:
     if name == "clone":
         return _threads_only()
     if name == "clone3":  # its flags lie in memory, out of a filter's sight; glibc falls back
@@ -212,18 +218,19 @@ def _rule(name: str, scratch: bool) -> list[Step]:
     steps += _refuse_unless_null(_NULL_AT[name]) if name in _NULL_AT else []
     for index, value in _EQUALS.get(name, ()):
         steps += _refuse_unless(index, value)
-    allowed = _ONE_OF | _WITH_SCRATCH if scratch else _ONE_OF
+    allowed = _ONE_OF | _WITH_CHECKPOINTS if checkpoints else _ONE_OF
     return [*steps, *(_allow_if_one_of(*allowed[name]) if name in allowed else [_answer(_ALLOW)])]
 
 
-def numbers(machine: str, *, scratch: bool = False) -> dict[str, int]:
+def numbers(machine: str, *, scratch: bool = False, checkpoints: bool = False) -> dict[str, int]:
     """System call numbers by name. Raises: KeyError for an architecture without a table."""
     table = _NUMBERS[machine] + (_SCRATCH_NUMBERS[machine] if scratch else "")
+    table += _CHECKPOINT_NUMBERS[machine] if checkpoints else ""
     pairs = (item.split("=") for item in table.split())
     return {name: int(number) for name, number in pairs}
 
 
-def build(machine: str, *, scratch: bool = False) -> Program:
+def build(machine: str, *, scratch: bool = False, checkpoints: bool = False) -> Program:
     """The allow-list for an architecture. Raises: KeyError where there is no table for it."""
     steps: list[Step] = [
         (_LOAD, _ARCH_AT, 0, 0),
@@ -233,8 +240,9 @@ def build(machine: str, *, scratch: bool = False) -> Program:
     ]
     if machine == "x86_64":
         steps += [(_AT_LEAST, _X32_BIT, 0, 1), _answer(_REFUSE)]
-    for name, number in numbers(machine, scratch=scratch).items():
-        rule = _rule(name, scratch)
+    listed = numbers(machine, scratch=scratch, checkpoints=checkpoints)
+    for name, number in listed.items():
+        rule = _rule(name, checkpoints)
         steps += [(_EQUAL, number, 0, len(rule)), *rule]
     steps.append(_answer(_REFUSE))
     code = b"".join(struct.pack("=HBBI", op, yes, no, max(k, 0)) for op, k, yes, no in steps)
@@ -245,7 +253,10 @@ def build(machine: str, *, scratch: bool = False) -> Program:
 # Once, in the parent: its forks only write their own pid into a copy.
 _MACHINE: Final = platform.machine()
 _PROGRAMS: Final = (
-    {scratch: build(_MACHINE, scratch=scratch) for scratch in (False, True)}
+    {
+        (scratch, checkpoints): build(_MACHINE, scratch=scratch, checkpoints=checkpoints)
+        for scratch, checkpoints in ((False, False), (True, False), (True, True))
+    }
     if _MACHINE in _NUMBERS
     else {}
 )
@@ -255,17 +266,19 @@ class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def install(*, scratch: bool = False) -> str:
+def install(*, scratch: bool = False, checkpoints: bool = False) -> str:
     """Put the filter on this thread and all that it starts; returns a description.
 
     It names this process, so install it after the fork. `no_new_privs` must be set. With `scratch`
-    files may be removed and renamed, so Landlock must already say where.
+    files may be removed and renamed, so Landlock must already say where. With `checkpoints`, which
+    asks for a scratch, a loop of asyncio and locks of open files work too.
 
     Raises: OSError when the filter is not in force.
     """
-    if scratch not in _PROGRAMS:
+    kind = (scratch, checkpoints and scratch)
+    if kind not in _PROGRAMS:
         raise OSError(errno.ENOSYS, f"no table of system calls for {_MACHINE}")
-    code = _PROGRAMS[scratch].for_pid(os.getpid())
+    code = _PROGRAMS[kind].for_pid(os.getpid())
     attributes = _FilterProgram(len(code) // _STEP_BYTES, code)
     libc("prctl", _PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(attributes), 0, 0)
     _expect_refusal()

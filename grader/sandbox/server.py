@@ -193,6 +193,7 @@ def _profile(readable: tuple[str, ...], workdir: str, allowance: dict[str, Any])
         ),
         writable_devices=("/dev/null",),
         scratch_bytes=scratch,
+        checkpoints=allowance["checkpoints"],
     )
 
 

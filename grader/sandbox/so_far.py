@@ -20,6 +20,7 @@ class Run:
     stop: dict[str, Any] | None = None
     names: tuple[str, ...] = ()
     hidden_in: str = ""
+    inside: dict[str, str] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     exporting: str = ""

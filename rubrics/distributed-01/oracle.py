@@ -33,15 +33,19 @@ def blocks(array):
 
 
 def cases(rng):
-    """Return the hidden inputs, four sets of differing scale, and the exercise's own.
+    """Return the hidden inputs and the exercise's own.
 
-    Hidden padding lies anywhere and is not zero, and there are never ten real rows: a program has
-    to read the mask. Each device has a real row, and the devices have not equally many.
+    In four sets of differing scale each device has a real row. In two more, for the mean alone,
+    one device has none and then two have none: a mistake of its own, since a division by a
+    device's count gives no number there. Hidden padding lies anywhere and is not zero, there are
+    never ten real rows, and the devices have not equally many: a program has to read the mask.
     """
     drawn = {}
     for number, scale in enumerate(SCALES):
         a = _matrix(rng, scale)
-        drawn[f"hidden_{number}"] = _programs(a, *_padded(rng, scale))
+        drawn[f"hidden_all_{number}"] = _programs(a, *_padded(rng, scale))
+    for empty in (1, 2):
+        drawn[f"hidden_bare_{empty}"] = {"masked_mean": list(_padded(rng, SCALES[empty], empty))}
     drawn["lesson"] = _programs(HOST, PADDED, MASK)
     return drawn
 
@@ -61,12 +65,21 @@ def _matrix(rng, scale):
             return a * np.float32(scale)
 
 
-def _padded(rng, scale):
-    """Return rows of which some are padding that holds anything, and the mask that says which."""
+def _padded(rng, scale, empty=0):
+    """Return rows of which some are padding that holds anything, and the mask that says which.
+
+    On `empty` of the devices all rows are padding.
+    """
     while True:
         counts = rng.integers(1, LOCAL + 1, DEVICES)
-        if counts.min() < counts.max() and counts.sum() != REAL:
+        counts[empty:].sort()
+        real = counts[empty:].sum()
+        # Ten is what mistakes take for granted, also where each device counts one row at least;
+        # with three or four real rows, a divisor of all rows or none is one of the devices, too.
+        if counts[empty] < counts[-1] and REAL not in (real, real + empty) and real > DEVICES:
             break
+    counts[:empty] = 0
+    counts = rng.permutation(counts)
     mask = np.concatenate([rng.permutation(LOCAL) < count for count in counts])
     padding = rng.choice([-1, 1], (ROWS, 1)) * rng.uniform(2, 5, (ROWS, COLUMNS))
     rows = np.where(mask[:, None], _matrix(rng, 1.0), padding)
@@ -139,9 +152,13 @@ def _moved_wrong(a):
 def _mean_wrong(a, mask):
     total, count, other = mask @ a, mask.sum(), 1 - mask
     sums = np.einsum("dr,drc->dc", blocks(mask), blocks(a))
-    counts = blocks(mask).sum(axis=1)[:, None]
+    counted = np.maximum(blocks(mask).sum(axis=1), 1)
+    # On a device without a real row this is what a guarded division gives; an unguarded one gives
+    # no number, which no prediction can meet.
+    counts = counted[:, None]
     local = sums / counts
-    return {
+    empty = {"empty-counted": total / counted.sum()} if counted.sum() > count else {}
+    return empty | {
         "padded-mean": a.mean(axis=0),
         "padding-in-sum": a.sum(axis=0) / count,
         "padding-in-count": total / ROWS,

@@ -151,6 +151,8 @@ def _averaged_wrong(right):
         "sums-averaged": LOCAL * right,
         "averaged-twice": right / DEVICES,
         "halved": right / 2,
+        # Complete means of two rows, divided by all eight before or after they are added.
+        "divided-again": DEVICES * right / ROWS,
     }
 
 
@@ -183,13 +185,28 @@ def _loss_wrong(inputs):
 
 def _joined_wrong(means, counts):
     products, right = counts @ means, counts @ means / counts.sum()
-    return {
+    parts = means / counts[:, None]
+    wrong = {
         "counts-ignored": means.mean(axis=0),
         "means-added": means.sum(axis=0),
+        "means-over-rows": means.sum(axis=0) / counts.sum(),
+        "averaged-twice": right / DEVICES,
+        "counts-averaged": DEVICES * right,
+        "divided-by-counts": parts.sum(axis=0),
+        "divided-by-counts/averaged": parts.mean(axis=0),
+        "divided-by-counts/rows": parts.sum(axis=0) / counts.sum(),
+        "divided-by-counts/joined": parts.sum(axis=0) / (1 / counts).sum(),
         "counts-not-divided": products,
         "divided-by-parts": products / DEVICES,
+    }
+    # Whatever else is wrong: the axis is what stands in the way of seeing it.
+    left_over = {f"axis-left-over/{name}": value[None] for name, value in wrong.items()}
+    return {
+        **wrong,
         "axis-left-over": right[None],
+        **left_over,
         "laid-end-to-end": np.tile(right, DEVICES),
+        "laid-end-to-end/rows": np.tile(right, (DEVICES, 1)),
         "not-reduced": tuple(means),
         "not-reduced/products": tuple(counts[:, None] * means),
         "not-reduced/stacked": means.reshape(-1),

@@ -232,6 +232,7 @@ def figures():
         "ring_all_bytes": {
             "right": 2 * scatter,
             "bits-for-bytes": 16 * scatter,
+            "values-for-bytes": 2 * scatter / 4,
             "inverse-ring-factor": 2 * p / (p - 1) * size,
             "gather-not-counted": scatter,
             "double-precision": 4 * scatter,
@@ -239,6 +240,7 @@ def figures():
         "ring_scatter_bytes": {
             "right": scatter,
             "bits-for-bytes": 8 * scatter,
+            "values-for-bytes": scatter / 4,
             "inverse-ring-factor": p / (p - 1) * size,
         },
     }

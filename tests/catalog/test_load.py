@@ -76,28 +76,28 @@ SPOILT = {
         "exercise.toml is not",
         "",
     ),
-    "a missing key": (EXERCISE, "minutes = 5\n", "", "exercise.toml: minutes", "is missing"),
+    "a missing key": (EXERCISE, "minutes = 5\n", "", "exercise.toml: minutes is missing", ""),
     "an unknown key": (
         EXERCISE,
         "minutes",
         "points = 3\nminutes",
-        "exercise.toml: points",
-        "is a key that nothing reads",
+        "exercise.toml: unknown key points (line 5), which nothing reads",
+        "",
     ),
     "a wrong type": (EXERCISE, "minutes = 5", 'minutes = "x"', "exercise.toml: minutes", "integer"),
     "a key missing deeper": (
         EXERCISE,
         ', dtype = "float32"',
         "",
-        "exercise.toml: programs.0.arguments.0.dtype",
-        "is missing",
+        "exercise.toml: program double, argument x: dtype is missing",
+        "",
     ),
     "an unknown dtype": (
         EXERCISE,
         "float32",
         "float31",
-        "exercise.toml: programs.0.arguments.0.dtype",
-        "float32",
+        "exercise.toml: program double, argument x, dtype: should be 'float32'",
+        "",
     ),
     "an id that is none": (
         EXERCISE,
@@ -124,21 +124,21 @@ SPOILT = {
         EXERCISE,
         "[separate]",
         "[limits]\ncpu_s = 0\n[separate]",
-        "exercise.toml: limits.cpu_s",
+        "exercise.toml: limits, cpu_s: should be",
         "greater",
     ),
     "a sibling that would stand in for a module": (
         EXERCISE,
         "minutes = 5",
         'minutes = 5\nsiblings = ["json.py"]',
-        "exercise.toml: siblings.0",
+        "exercise.toml: siblings, entry 1",
         "json.py has the name of the module json, which it may not stand for",
     ),
     "a sibling that is a path": (
         EXERCISE,
         "minutes = 5",
         'minutes = 5\nsiblings = ["../notes.txt"]',
-        "exercise.toml: siblings.0",
+        "exercise.toml: siblings, entry 1",
         "match",
     ),
     "points that are not finite": (
@@ -159,7 +159,7 @@ SPOILT = {
         RUBRIC,
         'items = [{ id = "answer", points = 4, name = "answer" }]',
         "items = []",
-        "rubric.toml: checks.1.items",
+        "rubric.toml: check answer, items: should have",
         "at least 1",
     ),
     "an unknown kind": (
@@ -180,35 +180,35 @@ SPOILT = {
         RUBRIC,
         'open_case = "lesson"',
         'open_case = "lesson"\ntolerance = 1',
-        "rubric of tiny-01: checks.values.tolerance",
-        "is a key that nothing reads",
+        "rubric of tiny-01: check values: unknown key tolerance",
+        ", which nothing reads",
     ),
     "a missing parameter": (
         RUBRIC,
         "relative_tolerance = 1e-6\n",
         "",
-        "rubric of tiny-01: checks.values.relative_tolerance",
-        "is missing",
+        "rubric of tiny-01: check values: relative_tolerance is missing",
+        "",
     ),
     "an unknown key of an item": (
         RUBRIC,
         'name = "answer" }',
         'nmae = "answer" }',
-        "rubric of tiny-01: checks.answer.items.0",
+        "rubric of tiny-01: check answer, item answer: unknown key nmae; did you mean name?",
         "",
     ),
     "points below zero": (
         RUBRIC,
         "points = 4",
         "points = -4",
-        "rubric of tiny-01: checks.answer.items.0.points",
+        "rubric of tiny-01: check answer, item answer, points: should be",
         "greater",
     ),
     "points that are no whole number": (
         RUBRIC,
         "points = 4",
         "points = 4.5",
-        "rubric of tiny-01: checks.answer.items.0.points",
+        "rubric of tiny-01: check answer, item answer, points: should be",
         "",
     ),
     "points that do not add up": (
@@ -300,3 +300,112 @@ def test_a_mistake_without_words_is_course_content() -> None:
     bare = found.rubric.model_copy(update={"mistakes": ()})
     with pytest.raises(ContentProblem, match="there are no words for the mistake"):
         checks.load(bare, found.exercise)
+
+
+X = '{ name = "x", shape = [4], dtype = "float32", split = 0 }'
+AT_LOAD = {
+    "a split past the last dimension": (
+        EXERCISE,
+        "split = 0",
+        "split = 5",
+        "exercise.toml: program double, argument x: split = 5, and shape = [4] has dimension 0"
+        " alone",
+    ),
+    "a split of a matrix": (
+        EXERCISE,
+        X,
+        '{ name = "x", shape = [4, 8], dtype = "float32", split = -1 }',
+        "exercise.toml: program double, argument x: split = -1, and shape = [4, 8] has the"
+        " dimensions 0 to 1",
+    ),
+    "a number that is split": (
+        EXERCISE,
+        "shape = [4]",
+        "shape = []",
+        "exercise.toml: program double, argument x: split = 0, and shape = [] has no dimension",
+    ),
+    "an extent that four cannot share": (
+        EXERCISE,
+        "shape = [4]",
+        "shape = [6]",
+        "exercise.toml: program double, argument x: split = 0 cuts 6 of [6], which four devices"
+        " cannot share evenly",
+    ),
+    "a negative extent": (
+        EXERCISE,
+        "shape = [4]",
+        "shape = [-4]",
+        "exercise.toml: program double, argument x: shape = [-4] has the extent -4",
+    ),
+    "a misspelt key of an argument": (
+        EXERCISE,
+        "split = 0",
+        "splitt = 0",
+        "exercise.toml: program double, argument x: unknown key splitt (line 15); did you mean"
+        " split?",
+    ),
+    "a misspelt parameter that is missing then": (
+        RUBRIC,
+        "relative_tolerance",
+        "relative_tolerence",
+        "rubric of tiny-01: check values: unknown key relative_tolerence; did you mean"
+        " relative_tolerance?",
+    ),
+    "several at once": (
+        RUBRIC,
+        "relative_tolerance = 1e-6",
+        "relative_tolerance = -1e-6\nopne_case = 1",
+        "rubric of tiny-01 has 2 problems:\n"
+        "  check values, relative_tolerance: should be greater than or equal to 0\n"
+        "  check values: unknown key opne_case, which nothing reads",
+    ),
+    "a floor above its ceiling": (
+        RUBRIC,
+        'kind = "claims"\ntitle = "The answer"\nhint = "Think."\n'
+        'items = [{ id = "answer", points = 4, name = "answer" }]',
+        'kind = "byte_budget"\ntitle = "B"\nhint = "Think."\n'
+        'items = [{ id = "a", points = 4, program = "double", floor = 9, ceiling = 4 }]',
+        "rubric of tiny-01: check answer, item a: floor = 9 lies above ceiling = 4, so nothing"
+        " passes",
+    ),
+    "a misspelt key of one of three sorts": (
+        RUBRIC,
+        'kind = "claims"\ntitle = "The answer"\nhint = "Think."\n'
+        'items = [{ id = "answer", points = 4, name = "answer" }]',
+        'kind = "byte_budget"\ntitle = "B"\nhint = "Think."\n'
+        'items = [{ id = "a", points = 4, program = "double", flor = 9, ceiling = 4 }]',
+        "rubric of tiny-01: check answer, item a: unknown key flor; did you mean floor?",
+    ),
+    "one program of several results": (
+        EXERCISE,
+        'name = "double"',
+        'name = "double"\nresults = ["new", "total"]',
+        "rubric of tiny-01: checks.values: 'double' gives several results, and program_values"
+        " looks at one",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "what"), AT_LOAD.values(), ids=AT_LOAD)
+def test_what_could_never_work_is_told_when_it_is_read(
+    tmp_path: Path, file: str, old: str, new: str, what: str
+) -> None:
+    make(tmp_path)
+    spoil(tmp_path, file, old, new)
+    found = problem(tmp_path)
+    assert found.what == what
+    if "several results" in what:
+        assert found.next_step == "name double.new or double.total"
+
+
+def test_a_program_of_several_results_may_be_asked_for_its_collectives(tmp_path: Path) -> None:
+    make(tmp_path)
+    spoil(tmp_path, EXERCISE, 'name = "double"', 'name = "double"\nresults = ["new", "total"]')
+    text = (tmp_path / RUBRIC).read_text(encoding="utf-8")
+    for name in ("double", "double.new"):
+        changed = text.replace('kind = "program_values"', 'kind = "collectives"').replace(
+            'program = "double"', f'program = "{name}", op = "all-reduce", floor = 1, ceiling = 2'
+        )
+        changed = changed.replace('relative_tolerance = 1e-6\nopen_case = "lesson"\n', "")
+        write(tmp_path, RUBRIC, changed)
+        assert len(load_checks(entry(Course(tmp_path), ID))) == 2

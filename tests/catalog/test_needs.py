@@ -13,7 +13,7 @@ from tests.command import EXERCISE, ROOT, STARTER_FILLED, run
 
 pytestmark = pytest.mark.once
 PACKAGE = "a-package-that-nobody-has"
-TOLD = f"{EXERCISE} uses {PACKAGE}, which is not installed here; nothing was run"
+TOLD = f"{EXERCISE} uses {PACKAGE}, not installed here; nothing was run"
 
 
 @pytest.fixture(scope="module")

@@ -388,3 +388,20 @@ def test_a_name_the_oracle_says_nothing_of_is_a_content_problem() -> None:
     claims = {name: e for name, e in given.truth.claims.items() if name != "r2"}
     with pytest.raises(ContentProblem, match=r"claims\(\) gives nothing for 'r2'"):
         judge("permutation", replace(given, truth=replace(given.truth, claims=claims)))
+
+
+@pytest.mark.parametrize(
+    "claim", [written("r2", "list", "list", []), written("r2", "mapping", "dict", {})]
+)
+def test_what_is_empty_where_a_module_stopped_is_told_with_the_stop(claim: Claim) -> None:
+    claim = replace(claim, line=40)
+    stop = Outcome("raised", "ValueError: no", 44)
+    item = shown(claim, outcome=stop)
+    assert item.message == "`r2` is still empty: the module stopped at line 44 first"
+    assert item.hint == "mend what is said above; the rest of the file did not run"
+    cell = replace(stop, place="line 3 of cell 5")
+    assert shown(claim, outcome=cell).message == (
+        "`r2` is still empty: the module stopped at line 3 of cell 5 first"
+    )
+    for other in (Outcome("finished"), replace(stop, line=12)):
+        assert "stopped" not in shown(claim, outcome=other).message

@@ -224,3 +224,23 @@ def test_a_program_of_the_host_names_the_round_trip() -> None:
     assert part(finding, "gather").mistake == "host-round-trip"
     assert (finding.status, finding.points) == ("failed", 10)
     assert finding.mistake == "host-round-trip"
+
+
+def test_a_gather_by_a_sum_is_more_than_the_reduction_asked_for() -> None:
+    """Rows put into zeros of full size and summed: every row travels, in an all-reduce."""
+    rows = replace(PSUM, operand="f32[16,8]", operand_bytes=512, bytes_per_rank=768.0)
+    seen = observed("all_gradient", requested=asked(rows), compiled=(rows,))
+    item = part(judge("collectives", case({"all_gradient": seen})), "all_gradient")
+    assert item.status == "failed"
+    assert item.message == (
+        "`all_gradient` runs all-reduce of f32[16,8], more than an all-reduce of its result sends"
+    )
+
+
+def test_rows_that_travel_one_number_at_a_time_beside_a_decoy_count() -> None:
+    single = replace(PERMUTE, operand="f32[]", operand_bytes=4, bytes_per_rank=4.0, trip_count=90)
+    many = replace(single, bytes_per_rank=360.0)
+    seen = observed("all_gradient", requested=asked(PSUM, many), compiled=(PSUM, many))
+    item = part(judge("collectives", case({"all_gradient": seen})), "all_gradient")
+    assert item.status == "failed"
+    assert "90 × collective-permute of f32[]" in item.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.cli import own_file
 from grader.records.receipt import Receipt
 from tests.command import EXERCISE, ROOT, STARTER_FILLED, Ran, command, environment, grade, run
 
@@ -360,9 +362,51 @@ def test_an_unknown_exercise_is_told_with_the_closest_one(tmp_path: Path) -> Non
 
 
 def test_a_file_without_its_exercise_is_told_what_to_type(tmp_path: Path) -> None:
+    before = "name the exercise before the file:"
     (tmp_path / "my solution.py").write_bytes(FILLED)
     ran = run("my solution.py", cwd=tmp_path)
-    refused(ran, 2, "name the exercise before the file: grade distributed-03 'my solution.py'")
+    refused(
+        ran, 2, f"{before} grade EXERCISE 'my solution.py'   (`grade list` shows the exercises)\n"
+    )
+    for name in (f"{EXERCISE}.py", f"work/my_{EXERCISE}_v2.ipynb"):
+        refused(run(name, cwd=tmp_path), 2, f"{before} grade {EXERCISE} {name}\n")
+
+
+def test_an_exercise_without_a_file_is_told_which_one(tmp_path: Path) -> None:
+    lacks = f"no file is named after {EXERCISE}\n"
+    start = f"  Next: grade {EXERCISE} FILE   (`grade start {EXERCISE}` writes one)\n"
+    refused(run(EXERCISE, cwd=tmp_path), 2, lacks + start)
+    refused(run(EXERCISE, "--no-receipt", cwd=tmp_path), 2, lacks + start)
+    (tmp_path / f"{EXERCISE}.ipynb").touch()
+    ran = run(EXERCISE, cwd=tmp_path)
+    refused(ran, 2, f"{lacks}  Next: grade {EXERCISE} {EXERCISE}.ipynb\n")
+    refused(run("distributed-99", cwd=tmp_path), 2, "there is no exercise 'distributed-99'")
+    ran = run("distributed-99", "missing.py", cwd=tmp_path)
+    refused(ran, 2, "there is no exercise 'distributed-99'")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "command"),
+    [
+        (".", f"{EXERCISE}.py", f"{EXERCISE}.py"),
+        ("my work", f"{EXERCISE}.ipynb", f"'my work/{EXERCISE}.ipynb'"),
+        ("my work", "solution.py", ""),
+    ],
+)
+def test_a_folder_of_ones_own_is_told_how_to_grade_its_file(
+    folder: str, name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / name).touch()
+    with contextlib.chdir(tmp_path):
+        own_file.tell_folder(EXERCISE, [folder])
+        own_file.tell_folder(EXERCISE, [folder, folder])
+        for number in range(4):
+            (tmp_path / folder / f"{number}.py").touch()
+        own_file.tell_folder(EXERCISE, [folder])
+    told = "note: a folder is graded as a class; for your own file alone: "
+    expected = f"{told}grade {EXERCISE} {command}\n" if command else ""
+    assert capsys.readouterr().err == expected
 
 
 def test_an_unknown_option_is_told_with_the_closest_one(tmp_path: Path) -> None:
@@ -376,9 +420,6 @@ def test_an_unknown_option_is_told_with_the_closest_one(tmp_path: Path) -> None:
 
 
 def test_arguments_that_lack_or_are_too_many_are_named(tmp_path: Path) -> None:
-    refused(
-        run(EXERCISE, cwd=tmp_path), 2, "missing argument 'FILE...'", f"`grade {EXERCISE} --help`"
-    )
     refused(run("show", "a-01", "b-02", cwd=tmp_path), 2, "extra argument (b-02)")
     refused(run("show", cwd=tmp_path), 2, "missing argument 'EXERCISE'", "`grade show --help`")
 

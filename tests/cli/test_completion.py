@@ -76,6 +76,9 @@ ASKED: dict[str, tuple[set[str], set[str]]] = {
     "grade receipt ": ({"r.json", "s.html"}, {"q.txt"}),
     "grade reproduce r.json --submission ": ({"x.py"}, {"r.json"}),
     "grade completion ": ({"bash", "zsh", "fish"}, set()),
+    f"grade quiz {EXERCISE} --answer ": ({"a", "b", "c", "d"}, {"x.py"}),
+    "grade quiz nonsense-99 --answer ": (set(), {"a", "x.py"}),
+    "grade export results --to ca": ({"canvas", "canvas-feedback"}, {"moodle", "x.py"}),
     "grade nothing-like-it ": (set(), {EXERCISE, "x.py"}),
 }
 # One of each kind: what is asked for is the same for every shell, and its script is not.

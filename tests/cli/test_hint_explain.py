@@ -112,6 +112,32 @@ def test_a_mistake_is_explained_by_an_example_and_what_to_read(tmp_path: Path) -
     assert max(map(len, ran.stdout.splitlines())) < 110
 
 
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (
+            ("explain", "nonsense"),
+            f"{EXERCISE} has no mistake 'nonsense'\n"
+            f"  Next: `grade explain {EXERCISE}` shows what there is",
+        ),
+        (
+            ("explain", "values"),
+            f"values is a check of {EXERCISE}, not a mistake\n  Next: grade hint {EXERCISE} values",
+        ),
+        (
+            ("hint", "local-mean"),
+            f"local-mean is a mistake of {EXERCISE}, not a check\n"
+            f"  Next: grade explain {EXERCISE} local-mean",
+        ),
+    ],
+)
+def test_what_is_neither_or_the_other_is_told_with_the_right_command(
+    args: tuple[str, str], told: str, tmp_path: Path
+) -> None:
+    ran = run(args[0], EXERCISE, args[1], cwd=tmp_path)
+    assert (ran.code, ran.stderr) == (2, f"grade: {told}\n")
+
+
 def test_two_mistakes_that_nothing_tells_apart_are_both_explained(tmp_path: Path) -> None:
     ran = run("explain", EXERCISE, "local-mean-or-summed-twice", cwd=tmp_path)
     assert ran.code == 0

@@ -83,6 +83,14 @@ def test_a_grade_on_an_accelerator_is_made_again_there_alone(tmp_path: Path) -> 
     made.graded["environment"]["execution"] = execution
     file.write_text(json.dumps(made.graded), encoding="utf-8")
     again: list[str | Path] = ["reproduce", file, "--submission", mine]
+    # A receipt may come from anybody: by itself it lifts nothing.
+    alone = run(*again, "--require-confinement", "auto", cwd=tmp_path)
+    assert alone.code == 2
+    assert alone.said == (
+        "grade: this receipt is of an accelerator execution (--platform tpu), where confinement is "
+        "partial Next: add --platform tpu, on such a machine and for a file that you trust"
+    )
+    again += ["--platform", "tpu"]
     ran = run(*again, "--require-confinement", "auto", cwd=tmp_path)
     assert ran.code == 4
     assert ran.said == (
@@ -95,6 +103,12 @@ def test_a_grade_on_an_accelerator_is_made_again_there_alone(tmp_path: Path) -> 
     assert "--require-confinement auto" in run(*again, cwd=tmp_path).said
     made.graded["environment"]["execution"]["platform"] = "npu"
     file.write_text(json.dumps(made.graded), encoding="utf-8")
-    unknown = run(*again, cwd=tmp_path)
+    other = run(*again, cwd=tmp_path)
+    assert other.code == 2
+    assert other.said == (
+        "grade: this receipt is of an execution on 'npu', not on 'tpu' "
+        "Next: leave --platform tpu out"
+    )
+    unknown = run(*again[:-2], cwd=tmp_path)
     assert unknown.code == 2
     assert "this receipt is of an accelerator execution on 'npu', which grade" in unknown.said

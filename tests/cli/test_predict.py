@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from grader import answers
+from grader import answers, hints
 from grader.catalog.course import Course
 from grader.catalog.load import entry
 from grader.catalog.questions import problems
@@ -263,7 +264,13 @@ def test_a_learners_own_receipt_holds_it_and_nobody_elses(tmp_path: Path) -> Non
     (folder / "right.json").write_text(json.dumps(RIGHT))
     late = ask(folder, "--answers", "right.json")
     assert "answer complete: no (changed after the first graded try)" in late.said
-    assert "You have had a graded try already." in typed(folder, "").stdout
+    asked = typed(folder, "").stdout
+    assert re.match(
+        r"Your first graded try was on \d{4}-\d\d-\d\d \d\d:\d\d UTC, here or elsewhere\.\n"
+        r"What you answer or change now is marked as given after it\.\n"
+        rf"  To begin anew, as somebody else or again: grade predict {EXERCISE} --forget\n",
+        asked,
+    )
     own = graded(folder, "says.py", "--no-receipt")
     assert own["prediction"] is not None and own["checkpoint"]["answer"] == "c"
     assert own["predicted"]["when"] == "changed after"
@@ -280,6 +287,55 @@ def test_a_grade_for_somebody_else_is_no_first_try(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
     graded(tmp_path, "mine.py", code=1)
     assert answers.tried(EXERCISE, state(tmp_path))
+
+
+# ---------------------------------------------------------------------------------- begin anew
+
+
+@pytest.mark.once
+def test_what_is_remembered_is_told_at_the_start_and_can_be_forgotten(tmp_path: Path) -> None:
+    memory = state(tmp_path)
+    answers.predict(EXERCISE, {"gather": 8}, memory)
+    answers.answer_quiz(EXERCISE, "a", memory)
+    answers.try_once(EXERCISE, "2026-03-01T10:20:30.123Z", memory)
+    answers.try_once("distributed-02", "2026-03-01T10:20:30.123Z", memory)
+    for _ in range(2):
+        hints.use(EXERCISE, "values", memory)
+    known = (
+        "a graded try, the first on 2026-03-01 10:20 UTC, 1 prediction, an answer to the quiz,"
+        " 2 hints"
+    )
+    own = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    started = run("start", EXERCISE, cwd=tmp_path, env=own)
+    assert started.stdout.endswith(
+        f"Remembered for you, here or elsewhere: {known}.\n"
+        f"  To begin anew, as somebody else or again: grade predict {EXERCISE} --forget\n"
+    )
+    both = ask(tmp_path, "--forget", "--show")
+    assert (both.code, both.stderr) == (
+        2,
+        "grade: --forget only forgets\n  Next: leave --show and --answers out, or --forget\n",
+    )
+    forgotten = ask(tmp_path, "--forget")
+    told = f"Forgotten of {EXERCISE}: {known}.\nReceipts stay as they are.\n"
+    assert (forgotten.code, forgotten.stdout) == (0, told)
+    assert answers.tried(EXERCISE, memory) is None and answers.given(EXERCISE, memory) == {}
+    assert answers.quiz(EXERCISE, memory) is None and hints.hints_used(EXERCISE, memory) == {}
+    assert answers.tried("distributed-02", memory)
+    again = ask(tmp_path, "--forget")
+    assert again.stdout == f"Nothing of {EXERCISE} is remembered for you.\n"
+
+
+@pytest.mark.once
+def test_a_prediction_in_a_submission_here_is_said_to_count(tmp_path: Path) -> None:
+    (tmp_path / f"{EXERCISE}.py").write_text('x = 1\nprediction = {"gather": ...}\n')
+    answers.predict(EXERCISE, ALL, state(tmp_path))
+    assert ask(tmp_path, "--show").stdout.endswith(
+        "  The receipt will show your answers beside what was observed.\n"
+        f"  But {EXERCISE}.py sets `prediction` at line 2: in a grade of that file,\n"
+        "  its numbers count and not those given here.\n"
+        f"  Next: grade {EXERCISE} FILE   (`grade start {EXERCISE}` writes one)\n"
+    )
 
 
 # ------------------------------------------------------------------------------------------ content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -75,6 +76,46 @@ def test_what_cannot_be_kept_gives_nothing_away(tmp_path: Path) -> None:
     ran = quiz(tmp_path, "--answer", "c")
     assert (ran.code, ran.stdout) == (4, "")
     assert ran.stderr.startswith("grade: the answers cannot be kept: ")
+
+
+def shown(tmp_path: Path, text: str, name: str = f"{EXERCISE}.py") -> str:
+    (tmp_path / name).write_text(text)
+    ran = quiz(tmp_path, "--answer", "c")
+    assert ran.code == 0
+    return ran.stdout.splitlines()[-1].strip()
+
+
+def test_an_answer_in_a_submission_here_is_said_to_count(tmp_path: Path) -> None:
+    counts = (
+        f"But {EXERCISE}.py answers it as well, at line 2, and a grade of that file counts what"
+        " the file says: change it there."
+    )
+    same = f"{EXERCISE}.py says the same at line 2, and a grade of it shows that."
+    nothing = "The receipt shows it beside your points."
+    assert shown(tmp_path, '"""\n"""; x = 1\nif x:\n    checkpoint = "b"\n') == nothing
+    assert shown(tmp_path, '"""a\ncheckpoint = \'b\'\n"""\n# checkpoint = 1\n') == nothing
+    assert shown(tmp_path, "\ncheckpoint = ...\ncheckpoint == 3\n") == nothing
+    assert shown(tmp_path, '\ncheckpoint = "b"\n\nif (\n') == counts
+    assert shown(tmp_path, '\ncheckpoint = chosen("c")\n') == counts
+    assert shown(tmp_path, '\ncheckpoint: str = "(C)"  # mine\n') == same
+    (tmp_path / f"{EXERCISE}.py").write_bytes(b"\xff\x00" + b"(" * 5000)
+    assert shown(tmp_path, 'checkpoint = "b"\n', "distributed-02.py") == nothing
+    assert shown(tmp_path, 'checkpoint = "b"\n', "solution.py") == nothing
+
+
+def test_a_notebook_and_a_file_that_was_graded_are_looked_at_too(tmp_path: Path) -> None:
+    cells = [{"cell_type": kind, "source": ["%time\n", 'checkpoint = "c"']}
+             for kind in ("markdown", "code")]  # fmt: skip
+    told = shown(tmp_path, json.dumps({"cells": cells}), f"my_{EXERCISE}.ipynb")
+    assert told == (
+        f"my_{EXERCISE}.ipynb says the same at cell 2, line 2, and a grade of it shows that."
+    )
+    (tmp_path / f"my_{EXERCISE}.ipynb").unlink()
+    (tmp_path / "receipts" / EXERCISE).mkdir(parents=True)
+    (tmp_path / "receipts" / EXERCISE / "solution.json").touch()
+    assert shown(tmp_path, 'checkpoint = "a"\n', "solution.py").startswith(
+        "But solution.py answers it as well, at line 1, "
+    )
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,41 @@ def test_of_very_many_receipts_the_latest_are_read(tmp_path: Path) -> None:
     assert read.told[-1].why == "3 older receipts are not read"
 
 
+def test_a_try_of_another_exercises_file_does_not_count_unless_it_passed(tmp_path: Path) -> None:
+    keep(tmp_path, of(factory.passed(), created_at="2026-03-01T10:00:00Z"), "a.json")
+    other = "distributed-02.py"
+    (tmp_path / other).write_bytes(b"theirs")
+    keep(tmp_path, of(factory.error(), b"theirs", other), "b.json")
+    stands = look(tmp_path)
+    assert [mine.path for mine in stands.files] == [NAME]
+    assert stands.passed and stands.last is not None and stands.last.verdict == "passed"
+    assert [one.name for one in stands.strays] == [other]
+    keep(tmp_path, of(factory.passed(), b"theirs", other), "b.json")
+    assert not look(tmp_path).strays
+
+
+def test_the_file_that_carries_the_id_is_the_one_at_hand(tmp_path: Path) -> None:
+    def at_hand(**changed_at: int) -> str:
+        for name, at in changed_at.items():
+            os.utime(tmp_path / names[name], (at, at))
+        found = look(tmp_path, None).file
+        assert found is not None
+        return found.path
+
+    names = {"mine": NAME, "other": "other.py"}
+    (tmp_path / NAME).write_bytes(MINE)
+    (tmp_path / "other.py").write_bytes(b"z = 1\n")
+    keep(tmp_path, of(factory.failed(), b"z = 1\n", "other.py"), "other.json")
+    # It was left behind ungraded, as a starter that nobody filled in would be.
+    assert at_hand(mine=1, other=2) == "other.py"
+    assert at_hand(mine=3, other=2) == NAME
+    keep(tmp_path, of(factory.failed(), MINE), "mine.json")
+    assert at_hand(mine=1, other=2) == NAME
+    (tmp_path / NAME).write_bytes(STARTER)
+    assert at_hand(mine=1, other=2) == "other.py"
+    assert at_hand(mine=3, other=2) == NAME
+
+
 # ---------------------------------------------------------------------------------------- commands
 
 
@@ -295,6 +330,36 @@ def test_one_glance_says_where_a_learner_stands(tmp_path: Path) -> None:
     assert found["next"]["command"] == GRADE
     (one,) = found["exercises"]
     assert (one["best"]["points"], one["last"]["points"], one["changed"]) == (84, 50, True)
+
+
+def test_the_best_try_is_named_where_it_is_of_another_file_or_stopped(tmp_path: Path) -> None:
+    whole = of(factory.error(), b"z", "other.py", created_at="2026-03-01T10:00:00Z", points=100)
+    keep(tmp_path, whole, "other.json")
+    keep(tmp_path, of(factory.failed()))
+    (tmp_path / NAME).write_bytes(MINE)
+    assert (
+        "  points      best 100 of 100 (other.py, stopped before its end); last try 84 on\n"
+        "              2026-03-01 10:20 UTC; 2 tries\n"
+    ) in status(tmp_path).stdout
+
+
+def test_a_fresh_starter_hides_what_was_open_before_it(tmp_path: Path) -> None:
+    keep(tmp_path, of(factory.error()))
+    stray = of(factory.error(), b"theirs", "my_distributed-02.py", points=0)
+    keep(tmp_path, stray, "stray.json")
+    (tmp_path / NAME).write_bytes(STARTER)
+    ran = status(tmp_path, course=ROOT)
+    assert ran.stdout.startswith(
+        f"{EXERCISE} · Communication-efficient algorithms\n"
+        f"  file        {NAME}, fresh from the starter\n"
+        "  points      last try 50 on 2026-03-01 10:20 UTC; 1 try\n"
+        "  not counted 1 try of a file that is another exercise's by its name:\n"
+        "              my_distributed-02.py\n"
+        "  also        "
+    )
+    found = json.loads(status(tmp_path, "status", "--json", course=ROOT).stdout)
+    (one,) = found["exercises"]
+    assert (one["untouched"], one["not_counted"], one["last"]["name"]) == (True, 1, NAME)
 
 
 def test_an_exercise_that_is_wrong_hides_none_of_the_others(tmp_path: Path) -> None:

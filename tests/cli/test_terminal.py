@@ -149,6 +149,98 @@ def test_a_mistake_is_followed_by_the_command_that_explains_it() -> None:
     assert named and all(f"more grade explain distributed-03 {one}" in text for one in named)
 
 
+def blamed(*checks: tuple[str, list[tuple[str, str | None, str, int | None]]]) -> Receipt:
+    """Return a receipt of checks whose items say (message, mistake, what to try, line)."""
+    found = []
+    for check, told in checks:
+        items = [
+            factory.item(
+                check, at, "failed", message=message, mistake=mistake, line=line,
+                mistake_title=f"title of {mistake}" if at and mistake else None,
+                hint=hint if at else "",
+            )
+            for at, (message, mistake, hint, line) in enumerate(told)
+        ]  # fmt: skip
+        message, mistake, hint, line = told[0]
+        title = f"title of {mistake}" if mistake else None
+        found.append(factory.finding(
+            check, items, [], status="failed", message=message, mistake=mistake,
+            mistake_title=title, hint=hint, line=line,
+        ))  # fmt: skip
+    source = [SourceLine(line=n, text=f"code {n}") for n in range(1, 200)]
+    return factory.failed(checks=found, source_lines=source)
+
+
+def details(receipt: Receipt) -> list[str]:
+    text = shown(receipt, None, width=100)
+    return [line.rstrip() for line in text.splitlines() if line.startswith("    ")]
+
+
+def test_advice_that_was_given_is_not_given_again() -> None:
+    """As of P() for all inputs: other checks see other things, and the mistake is the same."""
+    told = details(
+        blamed(
+            ("values", [("`a` is whole", "replicated", "Split it.", 3)]),
+            ("collectives", [("`a` sends nothing", "replicated", "Split it.", 3)]),
+            ("byte_budget", [("`a` sends 0 bytes", "replicated", "Split it.", 4)]),
+            ("momentum", [("`v` is open", None, "Fill it in.", None)]),
+            ("permutation", [("`r` is open", None, "Fill it in.", None)]),
+            ("label_reversal", [("`l` is whole", "replicated", "Split it.", 3)]),
+        )
+    )
+    assert told == [
+        "    observed `a` is whole",
+        "    mistake  title of replicated",
+        "    try      Split it.",
+        "    more     grade explain distributed-03 replicated",
+        "    line 3   code 3",
+        "    observed `a` sends nothing",
+        "    mistake  the same as above",
+        "    observed `a` sends 0 bytes",
+        "    mistake  the same as above",
+        "    line 4   code 4",
+        "    observed `v` is open",
+        "    try      Fill it in.",
+        "    observed `r` is open",
+        "    try      the same as above",
+        "    observed `l` is whole",
+        "    mistake  title of replicated",
+    ]
+
+
+def test_each_mistake_of_a_check_is_named_once() -> None:
+    told = details(
+        blamed(
+            (
+                "values",
+                [
+                    ("`a` is wrong", "one", "Do one.", 3),
+                    ("`b` is wrong", "two", "Do two.", 8),
+                    ("`c` is odd", "one", "Do one.", 9),
+                ],
+            )
+        )
+    )
+    assert told == [
+        "    observed `a` and `b` are wrong",
+        "             `c` is odd",
+        "    mistake  title of one",
+        "    try      Do one.",
+        "    more     grade explain distributed-03 one",
+        "    line 3   code 3",
+        "    mistake  title of two",
+        "    try      Do two.",
+        "    more     grade explain distributed-03 two",
+        "    line 8   code 8",
+    ]
+
+
+def test_a_line_of_three_digits_stands_in_the_column() -> None:
+    told = details(blamed(("values", [("`a` is wrong", "one", "Do one.", 102)])))
+    assert told[-1] == "    line 102 code 102"
+    assert told[0] == "    observed `a` is wrong"
+
+
 def test_nothing_is_said_of_receipts_that_were_not_written() -> None:
     assert "receipts/" not in shown(RECEIPTS["passed"], None)
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from grader.cli.saves import Saves, signs
 from grader.cli.terminal import show_again
-from grader.cli.watching import news
+from grader.cli.watching import Voice, news
 from grader.errors import Undecided
 from grader.process import Child, Exit
 from grader.records.receipt import OutcomePart, Receipt
@@ -262,6 +262,42 @@ def test_a_further_try_shows_the_first_open_check_in_full_and_the_others_by_name
 
 
 @pytest.mark.once
+def test_what_is_new_among_the_notes_is_shown_after_the_points() -> None:
+    empty = "x.py is empty: it holds no statement; `grade start` writes one"
+    before = factory.failed()
+    now = before.model_copy(update={"notes": [*before.notes, f"{empty}\x1b[2J"]})
+    assert news(before, now)[:2] == ["84 of 100 points, as before.", f"note: {empty}␛[2J"]
+    assert not [line for line in news(now, now) if line.startswith("note: ")]
+
+
+@pytest.mark.once
+def test_after_a_syntax_error_it_says_which_try_it_is_compared_with() -> None:
+    same = news(factory.failed(), factory.failed(), "14:03:10")
+    assert same == [
+        "84 of 100 points, as in the last try that ran, at 14:03:10.",
+        "Nothing changed in points, checks or mistakes.",
+        "The file is again what it was at 14:03:10, byte for byte.",
+    ]
+    more = news(factory.failed(), factory.passed(), "14:03:10")
+    assert more[0] == "100 of 100 points, 16 more than in the last try that ran, at 14:03:10."
+
+
+@pytest.mark.once
+def test_a_first_try_that_did_not_run_is_no_try_to_name_later(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = factory.error().model_copy(
+        update={"outcome": OutcomePart(kind="syntax_error", message="no", line=3)}
+    )
+    voice = Voice("x.py")
+    for receipt in (broken, factory.failed(), broken, factory.failed()):
+        voice.show(receipt)
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("than before.") == 1
+    assert said.count("as in the last try that ran, at ") == 1
+
+
+@pytest.mark.once
 def test_a_file_that_is_no_python_yet_loses_nothing() -> None:
     broken = factory.error().model_copy(
         update={"outcome": OutcomePart(kind="syntax_error", message="no Python\x1b[2J", line=3)}
@@ -432,7 +468,11 @@ def test_a_syntax_error_is_said_and_the_try_before_it_compared_with(told: dict[s
     assert "Not valid Python at line 1" in told["syntax"]
     assert "nothing of it was judged" in told["syntax"]
     assert "lost" not in told["syntax"]
-    assert "Passed: 100 of 100 points, as before." in told["mended"]
+    assert re.search(
+        r"Passed: 100 of 100 points, as in the last try that ran, at (\d\d:\d\d:\d\d)\."
+        r".* The file is again what it was at \1, byte for byte\.",
+        told["mended"],
+    )
 
 
 @pytest.mark.slow

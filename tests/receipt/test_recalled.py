@@ -86,7 +86,7 @@ def test_what_was_predicted_stands_beside_what_was_observed() -> None:
         ("<b>because</b> `it` | is\n# so", None, None),
     ]
     assert view.separate_summary(told()) == [
-        "prediction 2 of 5 as observed",
+        "prediction 2 of 4 as observed",
         "checkpoint answer right",
         "hints seen 3",
         "no explanation yet",

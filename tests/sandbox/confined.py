@@ -67,6 +67,7 @@ class Settings:
     with_jax: bool
     cpu_s: int
     scratch: bool
+    checkpoints: bool
     hindrance: str
 
 
@@ -84,6 +85,7 @@ class Confined:
         with_jax: bool = False,
         cpu_s: int = 30,
         scratch: bool = False,
+        checkpoints: bool = False,
         hindrance: str = "",
     ) -> None:
         self.uid = uid
@@ -102,9 +104,8 @@ class Confined:
         private.chmod(0o600)
         os.chown(private, uid, -1)
         (workdir / "way-out").symlink_to(outside / "canary")
-        settings = Settings(
-            str(outside), str(workdir), uid, layers, with_jax, cpu_s, scratch, hindrance
-        )
+        places = (str(outside), str(workdir))
+        settings = Settings(*places, uid, layers, with_jax, cpu_s, scratch, checkpoints, hindrance)
         self._settings = json.dumps(asdict(settings))
         # A single layer need not protect it, and a scratch without a mount is the directory itself.
         self._open = workdir if layers != "all" else None
@@ -162,7 +163,8 @@ def _serve(settings: Settings) -> None:
     acts |= {
         **scratch_probes.PROMISED,
         **scratch_probes.TRESPASSES,
-        **scratch_probes.BY_NAME,
+        **scratch_probes.CHECKPOINTS,
+        **scratch_probes.NEVER_SENT,
         **probes.PAIR,
         **scratch_probes.EXECUTIONS,
         **scratch_probes.BRIM,
@@ -230,12 +232,13 @@ def _put_on(
             settings.workdir,
             Limits(cpu_s=settings.cpu_s, file_size_bytes=FILE_BYTES),
             scratch_bytes=SCRATCH_BYTES if settings.scratch else 0,
+            checkpoints=settings.checkpoints,
         )
         return confine(profile, (0, 1, 2, writing), parent)
     os.chdir(settings.workdir)
     landlock.libc("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     if settings.layers == "seccomp":
-        seccomp.install(scratch=settings.scratch)
+        seccomp.install(scratch=settings.scratch, checkpoints=settings.checkpoints)
     elif settings.layers.startswith("landlock"):
         newest = int(settings.layers.removeprefix("landlock") or landlock.NEWEST_ABI)
         scratch = settings.workdir if settings.scratch else None

@@ -157,9 +157,9 @@ def _locks(here: Path) -> object:
     return True
 
 
+# Of an exercise that asks for functions which save and restore.
+CHECKPOINTS: dict[str, Act] = {"event_loop": _here(_event_loop), "locks": _here(_locks)}
 PROMISED: dict[str, Act] = {
-    "event_loop": _here(_event_loop),
-    "locks": _here(_locks),
     "numpy": _here(_numpy),
     "tempfile": _here(_tempfile),
     "modes": _here(_modes),
@@ -260,7 +260,21 @@ def _send_by_name(scene: Scene) -> int:
         return ours.sendto(b"x", f"{scene.outside}/open/socket")
 
 
-BY_NAME: dict[str, Act] = {"send_by_name": _send_by_name}
+def _sent(flags: int) -> Act:
+    def act(scene: Scene) -> int:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            return ours.send(b"x", flags)
+
+    return act
+
+
+NEVER_SENT: dict[str, Act] = {
+    "send_by_name": _send_by_name,
+    "send_out_of_band": _sent(socket.MSG_OOB),
+    "send_zero_copy": _sent(0x4000000),
+    "send_with_a_flag_of_the_kernel": _sent(0x8000000),
+}
 
 TRESPASSES: dict[str, Act] = {
     "write_outside": lambda s: os.open(_victim(s), os.O_WRONLY),

@@ -75,9 +75,7 @@ def unscratched(request: pytest.FixtureRequest, user: int) -> Iterator[Confined]
 
 
 @needs_linux
-@pytest.mark.parametrize(
-    "act", {**probes.FORBIDDEN, **scratch_probes.TRESPASSES, **scratch_probes.BY_NAME}
-)
+@pytest.mark.parametrize("act", {**probes.FORBIDDEN, **scratch_probes.TRESPASSES, **probes.PAIR})
 def test_a_forbidden_act_is_refused(child: Confined, act: str) -> None:
     answer = child.ask(act)
     assert (answer.outcome, answer.errno in REFUSALS) == ("refused", True), answer

@@ -17,9 +17,10 @@ from grader.records.evidence import Evidence, Layer, Outcome
 from grader.records.finding import Item
 from grader.records.submission import Submission
 from grader.records.truth import Sent, Truth
-from grader.sandbox import trip_frames
+from grader.sandbox import plainly, trip_frames
 from grader.sandbox.client import Learner
 from grader.sandbox.host import Host, fork_is_safe, open_host
+from grader.sandbox.meaning import Raised
 from tests.command import ROOT
 
 needs_fork = pytest.mark.skipif(not fork_is_safe(), reason="children are not confined here")
@@ -32,7 +33,7 @@ EXERCISE = Exercise.model_validate(
         "minutes": 1,
         "programs": [],
         "claims": [],
-        "limits": {"cpu_s": 10, "wall_s": 20, "scratch_mib": 1},
+        "limits": {"cpu_s": 4, "wall_s": 20, "scratch_mib": 1},
         "round_trips": [
             {
                 "name": "kept",
@@ -250,7 +251,7 @@ def test_a_name_that_is_missing_is_told_as_any_other(host: Host) -> None:
     found = told(judged(came(host, HONEST + "restore = ...\n")))
     assert found == every("`restore` is still empty")
     found = told(judged(came(host, HONEST + "restore = 3\n")))
-    assert found == every("`restore` is not a function (it is a int)")
+    assert found == every("`restore` is not a function (it is an int)")
 
 
 @needs_fork
@@ -269,6 +270,7 @@ def test_writing_that_goes_on_in_the_background_is_told(host: Host) -> None:
 
 
 @needs_fork
+@pytest.mark.slow
 def test_a_hang_costs_the_round_trip_alone(host: Host) -> None:
     source = HONEST.replace("    folder.mkdir()", "    while True: pass")
     evidence = came(host, source)
@@ -311,3 +313,43 @@ def test_counts_that_are_missing_are_no_files(counts: Sequence[int]) -> None:
     trip = trip_frames.read({**frame, "states": []}, [], 1)
     found = judged(replace(_nothing(), round_trips={"kept": trip}))
     assert {item.status for item in found.values()} == {"failed"}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            "ValueError: Destination ck/1 already exists.",
+            "a checkpoint is to be written where something lies already",
+        ),
+        (
+            "FileNotFoundError: Checkpoint at ck/1 not found.",
+            "no checkpoint lies at the place that is read",
+        ),
+        (
+            "TypeError: cond branches must have equal output types but they differ. true_fun is f"
+            " at a.py:1 false_fun is g at a.py:2 The output of true_fun at path [1] has type"
+            " float32[12] but the corresponding output of false_fun has type int32[12], so the"
+            " dtypes do not match.",
+            "the branches of a cond give different things: a float32[12] here, a int32[12] there",
+        ),
+    ],
+)
+def test_errors_of_saving_and_of_branches_have_plain_words(text: str, what: str) -> None:
+    found = plainly.meaning(Raised(text))
+    assert found is not None
+    assert found.what == what
+
+
+@needs_fork
+def test_files_that_come_late_are_told_where_restoring_finds_none(host: Host) -> None:
+    source = HONEST.replace(
+        "def save(folder, state):",
+        "import threading\n"
+        "def save(folder, state):\n"
+        "    threading.Timer(0.3, really, (folder, state)).start()\n"
+        "def really(folder, state):",
+    )
+    found = told(judged(came(host, source)))
+    assert {mistake for _message, mistake in found.values()} == {"late"}

@@ -80,6 +80,35 @@ def test_a_scratch_opens_nothing_else(with_scratch: Confined, act: str) -> None:
 
 
 @needs_table
+@pytest.mark.parametrize("act", [*probes.PAIR, *scratch_probes.CHECKPOINTS])
+def test_a_scratch_alone_makes_no_pair_and_takes_no_lock(with_scratch: Confined, act: str) -> None:
+    answer = with_scratch.ask(act)
+    assert (answer.outcome, answer.errno) == ("refused", errno.EPERM), answer
+
+
+@pytest.fixture(scope="module", params=USERS, ids=lambda uid: f"uid{uid}")
+def with_checkpoints(request: pytest.FixtureRequest) -> Iterator[Confined]:
+    with Confined(request.param, layers="seccomp", scratch=True, checkpoints=True) as confined:
+        yield confined
+
+
+@needs_table
+@pytest.mark.parametrize("act", [*scratch_probes.CHECKPOINTS, *probes.PAIR])
+def test_what_checkpoints_need_is_answered(with_checkpoints: Confined, act: str) -> None:
+    assert with_checkpoints.ask(act).outcome == "done"
+    with_checkpoints.tidy()
+
+
+@needs_table
+@pytest.mark.parametrize(
+    "act",
+    [*scratch_probes.NEVER_SENT, *probes.NETWORK, *probes.KERNEL, *probes.ENDS, "fork", "lock"],
+)
+def test_checkpoints_open_nothing_else(with_checkpoints: Confined, act: str) -> None:
+    refused(with_checkpoints, act)
+
+
+@needs_table
 @pytest.mark.parametrize("act", sorted(scratch_probes.PROMISED.keys() - {"mount_options"}))
 def test_what_a_scratch_needs_is_answered(with_scratch: Confined, act: str) -> None:
     assert with_scratch.ask(act).outcome == "done"

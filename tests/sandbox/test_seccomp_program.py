@@ -22,8 +22,13 @@ ARCHES = {"x86_64": X86_64, "aarch64": AARCH64}
 ALLOWED, REFUSED, ABSENT = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
 PID = 4711
 THREAD = 0x003D0F00  # what pthread_create passes
-PROGRAMS = [(machine, scratch) for machine in ARCHES for scratch in (False, True)]
-by_program = pytest.mark.parametrize(("machine", "scratch"), PROGRAMS)
+KINDS = {
+    "bare": {},
+    "scratch": {"scratch": True},
+    "checkpoints": {"scratch": True, "checkpoints": True},
+}
+PROGRAMS = [(machine, kind) for machine in ARCHES for kind in KINDS]
+by_program = pytest.mark.parametrize(("machine", "kind"), PROGRAMS)
 MAKES_OR_LOSES = {"mkdirat", "unlinkat", "renameat", "ftruncate", "sendfile", "copy_file_range"}
 
 # What each decided call may be given, and what it may not: arguments, then the answer.
@@ -83,9 +88,9 @@ DECIDED: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "prctl": [((15,), ALLOWED), *(((n,), REFUSED) for n in (1, 4, 22, 35, 59))],
 }
 
-# With a scratch: a nameless pair of streams, sending to its other end only, and locks of its own.
+# For checkpoints: a nameless pair of streams, sending to its other end only, and locks of its own.
 STREAM, NONBLOCK, CLOEXEC = 1, 0x800, 0x80000
-WITH_SCRATCH: dict[str, list[tuple[tuple[int, ...], int]]] = {
+WITH_CHECKPOINTS: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "fcntl": [((0, n), ALLOWED) for n in (3, 36, 37, 38)]
     + [((0, n), REFUSED) for n in (5, 6, 7, 8, 10, 1024, 1033)],
     "socketpair": [
@@ -97,6 +102,12 @@ WITH_SCRATCH: dict[str, list[tuple[tuple[int, ...], int]]] = {
     "sendto": [
         ((3, HIGH, 1, 0, 0, 0), ALLOWED),
         *(((3, HIGH, 1, 0, at, 16), REFUSED) for at in (1, HIGH, 0x7FFF12345678)),
+        *(((3, HIGH, 1, flags, 0, 0), ALLOWED) for flags in (0x40, 0x4000, 0x4040)),
+        *(((3, HIGH, 1, flags, 0, 0), REFUSED) for flags in (1, 0x41, 0x4000000, 0x8000000)),
+    ],
+    "recvfrom": [
+        *(((3, HIGH, 1, flags, HIGH, HIGH), ALLOWED) for flags in (0, 0x40, 0x4000, 0x4040)),
+        *(((3, HIGH, 1, flags, 0, 0), REFUSED) for flags in (1, 2, 0x100, 0x2000)),
     ],
 }
 
@@ -121,40 +132,40 @@ def run(code: bytes, number: int, arch: int, arguments: tuple[int, ...] = ()) ->
             at += yes if tests[operation] else no
 
 
-def code_of(machine: str, scratch: bool) -> bytes:
-    return seccomp.build(machine, scratch=scratch).for_pid(PID)
+def code_of(machine: str, kind: str) -> bytes:
+    return seccomp.build(machine, **KINDS[kind]).for_pid(PID)
 
 
 @by_program
-def test_every_listed_call_is_answered_as_meant(machine: str, scratch: bool) -> None:
-    code, arch = code_of(machine, scratch), ARCHES[machine]
-    for name, number in seccomp.numbers(machine, scratch=scratch).items():
-        decided = DECIDED | WITH_SCRATCH if scratch else DECIDED
+def test_every_listed_call_is_answered_as_meant(machine: str, kind: str) -> None:
+    code, arch = code_of(machine, kind), ARCHES[machine]
+    for name, number in seccomp.numbers(machine, **KINDS[kind]).items():
+        decided = DECIDED | WITH_CHECKPOINTS if kind == "checkpoints" else DECIDED
         for arguments, answer in decided.get(name, [((), ALLOWED), ((1 << 31,) * 6, ALLOWED)]):
             assert run(code, number, arch, arguments) == answer, (name, arguments)
 
 
 @by_program
-def test_every_other_call_is_refused(machine: str, scratch: bool) -> None:
-    code, arch = code_of(machine, scratch), ARCHES[machine]
-    listed = set(seccomp.numbers(machine, scratch=scratch).values())
+def test_every_other_call_is_refused(machine: str, kind: str) -> None:
+    code, arch = code_of(machine, kind), ARCHES[machine]
+    listed = set(seccomp.numbers(machine, **KINDS[kind]).values())
     for number in itertools.chain(range(1100), (0x3FFFFFFF, 0x80000000, 0xFFFFFFFF)):
         if number not in listed:
             assert run(code, number, arch) == REFUSED, number
 
 
 @by_program
-def test_another_architecture_is_refused(machine: str, scratch: bool) -> None:
-    code = code_of(machine, scratch)
+def test_another_architecture_is_refused(machine: str, kind: str) -> None:
+    code = code_of(machine, kind)
     for arch in {X86_64, AARCH64, ARM, I386, 0} - {ARCHES[machine]}:
-        for number in seccomp.numbers(machine, scratch=scratch).values():
+        for number in seccomp.numbers(machine, **KINDS[kind]).values():
             assert run(code, number, arch) == REFUSED
 
 
 @by_program
-def test_calls_of_x32_are_refused(machine: str, scratch: bool) -> None:
-    code, arch = code_of(machine, scratch), ARCHES[machine]
-    for number in seccomp.numbers(machine, scratch=scratch).values():
+def test_calls_of_x32_are_refused(machine: str, kind: str) -> None:
+    code, arch = code_of(machine, kind), ARCHES[machine]
+    for number in seccomp.numbers(machine, **KINDS[kind]).values():
         assert run(code, number | 0x40000000, arch) == REFUSED
     # Only x86-64 has them: elsewhere no step is spent on that.
     asked = [step for step in struct.iter_unpack("=HBBI", code) if step[0] == 0x35]
@@ -162,8 +173,8 @@ def test_calls_of_x32_are_refused(machine: str, scratch: bool) -> None:
 
 
 @by_program
-def test_the_kernel_would_take_it(machine: str, scratch: bool) -> None:
-    steps = list(struct.iter_unpack("=HBBI", code_of(machine, scratch)))
+def test_the_kernel_would_take_it(machine: str, kind: str) -> None:
+    steps = list(struct.iter_unpack("=HBBI", code_of(machine, kind)))
     assert len(steps) < 4096
     for at, (operation, yes, no, _) in enumerate(steps):
         if operation & 0x07 == 0x05:
@@ -172,8 +183,8 @@ def test_the_kernel_would_take_it(machine: str, scratch: bool) -> None:
 
 
 @by_program
-def test_the_pid_is_written_wherever_it_is_compared(machine: str, scratch: bool) -> None:
-    program = seccomp.build(machine, scratch=scratch)
+def test_the_pid_is_written_wherever_it_is_compared(machine: str, kind: str) -> None:
+    program = seccomp.build(machine, **KINDS[kind])
     codes = (program.for_pid(pid) for pid in (111, 222))
     before, after = (list(struct.iter_unpack("=HBBI", code)) for code in codes)
     changed = [(x[3], y[3]) for x, y in zip(before, after, strict=True) if x != y]
@@ -192,9 +203,9 @@ def test_only_a_scratch_may_lose_or_make_names() -> None:
 
 
 @by_program
-def test_a_child_has_no_other_way_to_send_itself_a_kill(machine: str, scratch: bool) -> None:
+def test_a_child_has_no_other_way_to_send_itself_a_kill(machine: str, kind: str) -> None:
     others = {"tkill", "pidfd_send_signal", "timer_create", "mq_notify", "setrlimit", "seccomp"}
-    assert not seccomp.numbers(machine, scratch=scratch).keys() & others
+    assert not seccomp.numbers(machine, **KINDS[kind]).keys() & others
 
 
 def test_an_architecture_without_a_table_is_an_error() -> None:
@@ -237,9 +248,9 @@ def known(machine: str) -> dict[str, int]:
 
 
 @by_program
-def test_numbers_agree_with_the_kernel_headers(machine: str, scratch: bool) -> None:
+def test_numbers_agree_with_the_kernel_headers(machine: str, kind: str) -> None:
     told = known(machine)
-    table = seccomp.numbers(machine, scratch=scratch)
+    table = seccomp.numbers(machine, **KINDS[kind])
     assert len(set(table.values())) == len(table)
     # A call younger than the installed headers is not in them.
     assert {name: told.get(name, table[name]) for name in table} == table
@@ -250,8 +261,8 @@ def test_numbers_agree_with_the_kernel_headers(machine: str, scratch: bool) -> N
     }
 
 
-@pytest.mark.parametrize("scratch", [False, True])
-def test_both_tables_hold_the_same_calls(scratch: bool) -> None:
-    ours = {machine: seccomp.numbers(machine, scratch=scratch).keys() for machine in ARCHES}
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_tables_hold_the_same_calls(kind: str) -> None:
+    ours = {machine: seccomp.numbers(machine, **KINDS[kind]).keys() for machine in ARCHES}
     assert ours["aarch64"] <= ours["x86_64"]
     assert ours["x86_64"] & known("aarch64").keys() <= ours["aarch64"]

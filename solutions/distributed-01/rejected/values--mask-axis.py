@@ -1,0 +1,56 @@
+"""Multiplies twelve rows of eight with a mask of twelve."""
+
+import jax
+
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_num_cpu_devices", 4)
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.sharding import Mesh, NamedSharding  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+mesh = Mesh(np.array(jax.devices()), ("data",))
+rows = NamedSharding(mesh, P("data", None))
+columns = NamedSharding(mesh, P(None, "data"))
+split = NamedSharding(mesh, P("data"))
+whole = NamedSharding(mesh, P())
+
+
+def sum_of_columns(a):
+    return a.sum(axis=0)
+
+
+def sum_of_rows(a):
+    return a.sum(axis=1)
+
+
+def same(a):
+    return a
+
+
+def mean_of_real(a, mask):
+    return jnp.sum(a * mask, axis=0) / jnp.sum(mask)
+
+
+column_sums = jax.jit(sum_of_columns, out_shardings=whole)
+row_sums = jax.jit(sum_of_rows, out_shardings=split)
+to_columns = jax.jit(same, out_shardings=columns)
+masked_mean = jax.jit(mean_of_real, out_shardings=whole)
+
+host = np.arange(96, dtype=np.float32).reshape(12, 8)
+ten = np.arange(80, dtype=np.float32).reshape(10, 8) / 4 + 1
+
+by_rows = jax.device_put(host, rows)
+by_columns = jax.device_put(host, columns)
+
+fits = [count % 4 == 0 for count in range(8, 17)]
+real_rows = [3, 3, 3, 1]
+padded = jax.device_put(np.concatenate([ten, np.zeros((2, 8), np.float32)]), rows)
+mask = jax.device_put(np.repeat(np.float32([1, 0]), [10, 2]), split)
+mean10 = ten.mean(axis=0)
+plain_mean = padded.mean(axis=0)
+
+prediction = {"column_sums": 8, "row_sums": 3, "to_columns": 24, "masked_mean": 8}
+checkpoint = "c"
+explanation = "Where the data is decides what has to travel."
