@@ -16,6 +16,7 @@ from grader import checks, engine, intake, soundness
 from grader.catalog import needs, questions, starter
 from grader.catalog.load import Entry
 from grader.errors import ContentProblem, EnvironmentProblem, GradeError
+from grader.records import cells
 from grader.records.receipt import Receipt
 from grader.records.submission import Submission
 from grader.sandbox.host import Host
@@ -200,7 +201,7 @@ def _problem(trial: Trial, receipt: Receipt) -> str:
         lost = f"{receipt.points} of {receipt.max_points} points ({_first_message(receipt)})"
         return "" if receipt.verdict == "passed" else f"a right solution got {lost}"
     if trial.role == "starter" and receipt.outcome.kind != "finished":
-        return f"it does not run to its end: {receipt.outcome.message}"
+        return f"it does not run to its end: {_where(receipt)}{receipt.outcome.message}"
     if trial.role in ("starter", "hostile"):
         return (
             "" if receipt.points == 0 else f"it earned {receipt.points} points for {_won(receipt)}"
@@ -228,6 +229,11 @@ def _first_message(receipt: Receipt) -> str:
     if receipt.outcome.kind != "finished":
         return receipt.outcome.message
     return next((f"{c.id}: {c.message}" for c in receipt.checks if c.status != "passed"), "")
+
+
+def _where(receipt: Receipt) -> str:
+    line = receipt.outcome.line
+    return f"{cells.said(receipt.submission.cells, line)}: " if line else ""
 
 
 def _won(receipt: Receipt) -> str:

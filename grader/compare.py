@@ -63,8 +63,8 @@ def shards(
 
 def _gap(shard: Shard, view: Array) -> float:
     part = view[tuple(slice(start, stop) for start, stop in shard.index)]
-    # A complex number is no answer where a real one is asked for.
-    kinds = "biufc" if np.iscomplexobj(view) else "biuf"
+    # No truth value is a number, nor a complex one an answer where a real one is asked for.
+    kinds = "iufc" if np.iscomplexobj(view) else "iuf"
     if part.shape != shard.data.shape or shard.data.dtype.kind not in kinds:
         return math.inf
     with np.errstate(over="ignore", invalid="ignore"):

@@ -95,3 +95,42 @@ def test_an_audit_without_solutions_says_where_they_are(tmp_path: Path) -> None:
     assert ran.code == 4
     assert f"no solutions of {EXERCISE} are here: they stay in the checkout" in ran.stderr
     assert "run the audit in a checkout, or name one with --course" in ran.stderr
+
+
+@pytest.mark.once
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_graded(tmp_path: Path) -> None:
+    for option in ("--json", "--html"):
+        ran = run("audit", EXERCISE, option, "no/such/file", cwd=tmp_path)
+        assert ran.code == 2
+        assert (ran.stdout, ran.stderr) == (
+            "",
+            f"grade: no/such/file cannot be written: the folder {tmp_path}/no/such is not there\n"
+            "  Next: name another file\n",
+        )
+
+
+@pytest.mark.once
+def test_a_misspelt_program_is_told_before_anything_is_graded(tmp_path: Path) -> None:
+    course = small_course(tmp_path, accepted=["starter_filled.py"])
+    oracle = course / "rubrics" / EXERCISE / "oracle.py"
+    text = oracle.read_text(encoding="utf-8")
+    first = entry(COURSE, EXERCISE).exercise.programs[0].name
+    oracle.write_text(
+        text
+        + f"""
+
+_right = cases
+
+
+def cases(rng):
+    return {{c: {{n.replace({first!r}, "stp"): i for n, i in given.items()}}
+            for c, given in _right(rng).items()}}
+"""
+    )
+    ran = run("audit", EXERCISE, "--course", course, cwd=tmp_path)
+    assert (ran.code, ran.stdout) == (3, "")
+    assert ran.stderr == (
+        "grade: oracle.py: cases() gives inputs of 'stp' in 'hidden_0', and exercise.toml has no"
+        " such program (oracle.py)\n"
+        "  Next: correct the name, or add the program to exercise.toml\n"
+    )

@@ -111,6 +111,12 @@ def test_an_imaginary_part_counts() -> None:
     assert not compare.array(WHOLE + 1j, WHOLE, 0.5)
 
 
+def test_a_complex_result_is_none_where_a_real_one_is_asked_for() -> None:
+    whole = WHOLE.astype(np.complex64)
+    assert not compare.shards(split(whole), (8,), WHOLE, 0.5).equal
+    assert compare.shards(split(whole), (8,), whole, 0.0).equal
+
+
 def test_the_tolerance_is_the_largest_difference_that_counts_as_equal() -> None:
     assert compare.shards(changed(split(WHOLE), 0, 1.25), (8,), WHOLE, 0.25).equal
     assert not compare.shards(changed(split(WHOLE), 0, 1.251), (8,), WHOLE, 0.25).equal

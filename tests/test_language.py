@@ -135,6 +135,12 @@ def test_every_error_of_this_field_is_told_in_german(name: str) -> None:
         ("`a` and `b` are not a function (each is an ArrayImpl)",
          "`a` und `b` sind keine Funktion (sondern: ArrayImpl)"),
         ("`a` and `b` are each an int, not a number", "`a` und `b` sind int, keine Zahl"),
+        ("  Next: grade hint distributed-02 values", "  Weiter: grade hint distributed-02 values"),
+        ("  Try it now. The next one: grade hint distributed-02 values",
+         "  Versuch es jetzt. Der nächste: grade hint distributed-02 values"),
+        ("b: right", "b: richtig"),
+        ("- values gained 10 points", "- values gained 10 points"),
+        ("88 of 100 points, 3 more than before.", "88 von 100 Punkten, 3 mehr als zuvor."),
         ("  values  3 of 4 left  A title", "  values  noch 3/4     A title"),
         ("an array of JAX cannot be changed in place (TypeError: `x` is not defined)",
          "ein Array von JAX lässt sich nicht an Ort und Stelle ändern"

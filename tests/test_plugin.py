@@ -44,19 +44,33 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_file_is_a_test_and_a_surprise_fails_with_its_sentence(course: Path) -> None:
     code, said = run("--course", str(course), "-n", "2", "-rA", cwd=course)
     assert code == 1
-    assert f"PASSED ::{EXERCISE}::rejected/{WRONG}" in said
-    assert f"PASSED ::{EXERCISE}::starter/starter.py" in said
+    assert f"PASSED solutions/{EXERCISE}/rejected/{WRONG}::graded" in said
+    assert f"PASSED exercises/{EXERCISE}/starter.py::graded" in said
     assert "thought_right.py: a right solution got " in said
-    assert "1 failed, 3 passed" in said
+    assert f"FAILED exercises/{EXERCISE}/exercise.toml::itself" in said
+    assert f"{EXERCISE}: mistake local-mean is shown by no rejected file" in said
+    assert "2 failed, 3 passed" in said
     assert "Traceback" not in said and "test_of_theirs" not in said
 
 
 def test_files_are_chosen_by_name_and_by_part(course: Path, tmp_path: Path) -> None:
     chosen = ("--course", str(course), "--collect-only", "-q")
     code, said = run(*chosen, "-k", "sign and not accepted", cwd=tmp_path)
-    assert code == 0 and f"::{EXERCISE}::rejected/{WRONG}" in said and "thought" not in said
+    shown = f"solutions/{EXERCISE}/rejected/{WRONG}::graded"
+    assert code == 0 and shown in said and "thought" not in said
     code, said = run(*chosen, "-m", "accepted", cwd=tmp_path)
     assert code == 0 and "thought_right.py" in said and WRONG not in said
+    code, said = run(*chosen, "-k", "no-such-01", cwd=tmp_path)
+    assert code == 5
+
+
+def test_what_pytest_calls_a_test_runs_it_again(course: Path) -> None:
+    chosen = ("--course", str(course), "--collect-only", "-q")
+    _, said = run(*chosen, "-m", "rejected or itself", cwd=course)
+    ids = [line for line in said.splitlines() if "::" in line]
+    assert len(ids) == 2
+    code, again = run(*chosen, *ids, cwd=course)
+    assert code == 0 and [line for line in again.splitlines() if "::" in line] == ids
 
 
 def test_a_folder_that_is_no_course_is_told(tmp_path: Path) -> None:
@@ -73,7 +87,7 @@ def test_a_broken_exercise_is_told_in_our_words(course: Path, tmp_path: Path) ->
     rubric.write_text(rubric.read_text().replace("max_points = 100", "max_points = 99"))
     code, said = run("--course", str(broken), cwd=tmp_path)
     assert code == 2
-    assert "the items' points sum to 100, max_points says 99" in said
+    assert said.count("the items' points sum to 100, max_points says 99 (rubric.toml)\n") == 1
     assert "Traceback" not in said
 
 

@@ -127,9 +127,11 @@ def entry(course: Course, exercise_id: str) -> Entry:
 def _suggestion(wanted: str, known: list[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(wanted, known, n=max(len(known), 1), cutoff=0.4)
     if close:
-        return f"did you mean {close[0]}? `grade list` shows them all"
+        # Of equally near ones, that whose characters only changed places.
+        nearest = min(close, key=lambda one: sorted(one) != sorted(wanted))
+        return f"did you mean {nearest}? `grade list` shows them all"
     return "`grade list` shows the exercises there are"
 
 
@@ -154,8 +156,5 @@ def _read(path: Path, model: type[Model]) -> Model:
         ) from error
     except ValidationError as error:
         found = wrong.faults(error, model, given, text)
-        raise ContentProblem(
-            wrong.listed(path.name, found),
-            where=str(path),
-            next_step="mend that file; `grade schema` says what each file may hold",
-        ) from error
+        step = "mend that file; `grade schema` says what each file may hold"
+        raise wrong.problem(path.name, found, where=str(path), step=step) from error

@@ -15,6 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from grader.errors import ContentProblem
+
 _NAMED_BY = ("name", "id", "mistake", "program", "package")
 _MISSING, _UNKNOWN = "missing", "extra_forbidden"
 
@@ -172,8 +174,9 @@ def _name(given: Any) -> str:
     return next((str(given[key]) for key in _NAMED_BY if isinstance(given.get(key), str)), "")
 
 
-def listed(subject: str, found: Sequence[str]) -> str:
-    """Return faults as one message: the only one beside its file, several on a line each."""
+def problem(subject: str, found: Sequence[str], *, where: str, step: str) -> ContentProblem:
+    """Return faults as one problem: the only one beside its file, several on a line each."""
     if len(found) == 1:
-        return f"{subject}: {found[0]}"
-    return "\n".join([f"{subject} has {len(found)} problems:", *(f"  {one}" for one in found)])
+        return ContentProblem(f"{subject}: {found[0]}", where=where, next_step=step)
+    head = f"{subject} has {len(found)} problems ({where}):"
+    return ContentProblem("\n".join([head, *(f"  {one}" for one in found)]), next_step=step)

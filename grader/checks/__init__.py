@@ -157,11 +157,9 @@ def _accepted(rubric: Rubric) -> list[Check]:
         except ValidationError as error:
             faults += wrong.faults(error, module.Params, given, within=f"check {spec.id}")
     if faults:
-        raise ContentProblem(
-            wrong.listed(f"rubric of {rubric.exercise}", faults),
-            where="rubric.toml",
-            next_step="mend that; `grade kinds KIND` says what a kind takes",
-        )
+        step = "mend that; `grade kinds KIND` says what a kind takes"
+        subject = f"rubric of {rubric.exercise}"
+        raise wrong.problem(subject, faults, where="rubric.toml", step=step)
     return found
 
 

@@ -5,12 +5,14 @@ A written answer is judged by what it holds, not by where it came from: its sour
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from grader import compare
 from grader.case import (
+    ONE_REPLICA,
     Case,
     Decision,
     a_type,
@@ -21,10 +23,11 @@ from grader.case import (
     undefined,
 )
 from grader.catalog.models import Content, Points, Tolerance
-from grader.records.evidence import Claim
+from grader.records.evidence import Claim, Shard
 from grader.records.finding import Item
 from grader.records.truth import Array, Expected
 
+NAMES = ONE_REPLICA
 Layout = Literal["replicated", "split"]
 
 
@@ -153,8 +156,16 @@ def _evidence(found: Claim) -> dict[str, Any]:
 
 def _equal(found: Claim, value: Array, reference: Array, atol: float) -> bool:
     if found.kind == "device_array":
-        return compare.shards(found.shards, found.shape, reference, atol).equal
+        return compare.shards(_numbers(found), found.shape, reference, atol).equal
     return compare.array(value, reference, atol)
+
+
+def _numbers(found: Claim) -> list[Shard]:
+    """Return the shards of an answer with truth values as 0 and 1, as a list of them is read."""
+    return [
+        replace(one, data=one.data.astype(np.float32)) if one.data.dtype.kind == "b" else one
+        for one in found.shards
+    ]
 
 
 def _changed(spec: ClaimItem, expected: Expected, value: Array, line: int | None) -> Decision:
@@ -221,7 +232,7 @@ def _right_devices(found: Claim, expected: Expected) -> int:
     if found.kind != "device_array":
         return 0
     assert expected.value is not None
-    result = compare.shards(found.shards, found.shape, expected.value, expected.atol)
+    result = compare.shards(_numbers(found), found.shape, expected.value, expected.atol)
     return len(found.shards) - len(result.wrong_devices)
 
 

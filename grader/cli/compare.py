@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.paragraphs import WIDTH, said, say
+from grader.cli.paragraphs import filled, said, say
 from grader.errors import UsageProblem
 from grader.receipt.escape import visible_line
 
@@ -63,17 +61,8 @@ def _name(label: str, receipt: Receipt) -> None:
 
 
 def _bullet(text: str) -> None:
-    width = min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
     # A command stays in one piece, so that it can be copied.
     text, _, more = text.partition(" More: ")
-    text = said(text)
-    wrapped = textwrap.wrap(
-        text,
-        width,
-        initial_indent="  - ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    for line in [*wrapped, *([f"    {more}"] if more else [])]:
-        say(line)
+    filled(said(text), first="  - ", further="    ")
+    if more:
+        say(f"    {more}")

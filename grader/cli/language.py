@@ -22,11 +22,14 @@ _PLACE = re.compile(r"\{(\d+)\}")
 _EXCEPTION = re.compile(
     r" \((?:[A-Za-z_.]*(?:Error|Exception|Warning|Interrupt|Exit))\b.*\)$", re.DOTALL
 )
+_NEXT = re.compile(r"Next: (grade(?: [\w./-]+)+)")
 _COLUMNS = re.compile(r"(\s{2,})")
 _CUT = re.compile(r"(?<=\S)(?=[:;,]? )")
 _NAMES = re.compile(r"(`[^`]+`(?:(?:, `[^`]+`)* and `[^`]+`)?) ([a-z].*)", re.DOTALL)
 _ARTICLE = re.compile(r"(?:each )?an? ([A-Za-z_][\w.]*)")
-_ONE = re.compile(r"\S*[\d./-]\S*|`[^`]*`|'[^']*'")
+_ONE = re.compile(r"(?=\S*\w)\S*[\d./-]\S*|[a-z]|`[^`]*`|'[^']*'")
+# A value in a command to copy, and the values behind it.
+_COMMAND = re.compile(r"\bgrade (?:[a-z]+ )?\{\d+\}(?: \{\d+\})*")
 # A template with fewer letters than this says too little to be known by them among long texts.
 _FEW_LETTERS, _FEW_OF_A_TAIL, _SHORT_CHARS = 12, 8, 60
 # Of one line: texts of strangers are looked at as well, and may be of any length.
@@ -129,7 +132,14 @@ class _Template:
     @functools.cached_property
     def quoted(self) -> set[str]:
         """Return the places whose values stand between quotes: those are somebody's own words."""
-        return set(re.findall(r"(?<=[`'\"“])\{(\d+)\}", self.english))
+        return set(re.findall(r"(?<=[`'\"“])\{(\d+)\}", self.english)) | self.typed
+
+    @functools.cached_property
+    def typed(self) -> set[str]:
+        """Return the places whose values are parts of a command."""
+        return {
+            place for found in _COMMAND.findall(self.english) for place in _PLACE.findall(found)
+        }
 
     @functools.cached_property
     def brief(self) -> bool:
@@ -150,7 +160,7 @@ class _Template:
             value = text[at:to]
             if to < 0 or values.setdefault(place, value) != value:
                 return None
-            if place in self.quoted and "`" in value:
+            if place in self.quoted - self.typed and "`" in value:
                 return None
             at = to + len(literal)
         long = any(len(value) > _SHORT_CHARS for value in values.values())
@@ -183,6 +193,9 @@ class Catalog:
         return text[:lead] + self._line(core) + text[lead + len(core) :]
 
     def _line(self, text: str) -> str:
+        command = _NEXT.fullmatch(text)
+        if command is not None:
+            return self.messages.get("Next: {0}", "Next: {0}").replace("{0}", command[1])
         found = self._whole(text)
         if found is None and _COLUMNS.search(text):
             # Blanks of a message are one in the catalogue; more of them make columns.

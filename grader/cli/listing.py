@@ -33,6 +33,6 @@ def command(course: str | None) -> int:
             continue
         points = one.rubric.max_points
         title = visible_line(f"{exercise_id}  {one.exercise.title} ({points} points)")
-        filled(title, hang=4)
-        filled(visible_line(one.exercise.summary), indent=4)
+        filled(title, further="    ")
+        filled(visible_line(one.exercise.summary), "    ", "    ")
     return code

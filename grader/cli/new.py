@@ -69,7 +69,7 @@ def _root(course: str | None, exercise: str) -> Path:
         raise UsageProblem(
             "there is no course here to write into",
             where=os.getcwd(),
-            next_step=f"`grade new {exercise} --course my_course` makes one here and writes into it",
+            next_step=f"`grade new {exercise} --course my_course` makes one and writes into it",
         )
     return found.root
 

@@ -46,15 +46,18 @@ def wide() -> int:
     return min(WIDTH, max(shutil.get_terminal_size((WIDTH, 24)).columns, 40))
 
 
-def filled(text: str, indent: int = 0, hang: int = 0) -> None:
-    """Print a paragraph in the width of the terminal, its lines after the first `hang` further in.
+def filled(text: str, first: str = "", further: str = "") -> None:
+    """Print a paragraph in the width of the terminal, with what stands before each line.
 
     It is printed as it is: a course's own words are in no other language.
     """
-    first = " " * indent
-    margin = " " * (indent + hang)
     for line in textwrap.wrap(
-        text, wide(), initial_indent=first, subsequent_indent=margin, break_on_hyphens=False
+        text,
+        wide(),
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
     ):
         _put(line)
 

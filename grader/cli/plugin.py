@@ -134,9 +134,9 @@ class ExerciseFolder(Folder):
             if role == "starter":
                 yield from (_one(self, loaded, trial) for trial in files)
             elif files:
+                named: dict[str, Any] = {"entry": loaded, "trials": files}
                 folder = files[0].path.parent
-                named = {"course": self._course, "entry": loaded, "trials": files}
-                yield RoleFolder.from_parent(self, path=folder, **named)
+                yield RoleFolder.from_parent(self, path=folder, course=self._course, **named)
 
 
 class RoleFolder(Folder):

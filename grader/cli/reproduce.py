@@ -153,8 +153,8 @@ def _again(
 def _platform(receipt: Receipt, wanted: str) -> Platform | None:
     """Return the real devices that a receipt tells of and that were asked for.
 
-    Raises: UsageProblem for unknown ones, and where the two differ: a receipt may come from anybody,
-    and shall lift no layer of confinement by itself.
+    Raises: UsageProblem for unknown ones, and where the two differ: a receipt may come from
+    anybody, and shall lift no layer of confinement by itself.
     """
     execution = receipt.environment.execution
     told = "cpu" if execution is None else execution.platform

@@ -327,13 +327,15 @@ def _check(one: CheckChange) -> str:
     stands = f"{one.now} of {one.max_points}"
     more = one.now - one.was
     if more:
-        verb, items = ("gained", one.gained) if more > 0 else ("lost", one.lost)
-        rest = one.lost if more > 0 else one.gained
-        also = f"; {'lost' if more > 0 else 'gained'} {_names(rest)}" if rest else ""
+        items, others = (one.gained, one.lost) if more > 0 else (one.lost, one.gained)
+        also = f"; {'lost' if more > 0 else 'gained'} {_names(others)}" if others else ""
         much = f"{abs(more)} point{'' if abs(more) == 1 else 's'}"
         what = f": {_names(items)}" if items and one.now_status != "passed" else ""
         state = "passed" if one.now_status == "passed" else stands
-        return f"{one.id} {verb} {much} ({state}){what}{also}."
+        rest = f"{what}{also}"
+        if more > 0:
+            return f"{one.id} gained {much} ({state}){rest}."
+        return f"{one.id} lost {much} ({state}){rest}."
     if one.gained or one.lost:
         return f"{one.id} gained {_names(one.gained)} and lost {_names(one.lost)} ({stands})."
     if one.was_status != one.now_status and one.was_status and one.now_status:

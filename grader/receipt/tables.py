@@ -31,7 +31,7 @@ def item_rows(finding: Finding) -> Rows:
 
 def device_rows(group: Group) -> Rows:
     """Return what each device stores, one row for each device of each program."""
-    rows = [["Program", "Device", "Shape", "Part", "In units of", "Values", "Found"]]
+    rows = [["Program", "Device", "Shape", "Part", "Unit", "Values", "Found"]]
     for drawing in group.drawings:
         for one in drawing.devices:
             place = [drawing.program, str(one.id), one.shape, one.part]

@@ -251,7 +251,13 @@ def answer(name, inputs):
 def mistakes(name, inputs):
     """Return what each known mistake gives for one result; many leave it as it is."""
     result = name.partition(".")[2]
-    return {rule: transition(*_of(inputs), rule)[result] for rule in RULES}
+    found = {rule: transition(*_of(inputs), rule)[result] for rule in RULES}
+    if result == "v":
+        slices = transition(*_of(inputs))["v"].reshape(DEVICES, -1)
+        for turn in range(1, DEVICES):
+            found[f"wrong-slice-order/{turn}"] = np.roll(slices, turn, axis=0).reshape(-1)
+        found["wrong-slice-order/r"] = slices[::-1].reshape(-1)
+    return found
 
 
 # ---------------------------------------------------------------------------------- written answers

@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import checks
+from grader import checks, described
+from grader.case import Case
 from grader.catalog.course import Course, shipped
 from grader.catalog.load import Entry, entry
 from grader.errors import ContentProblem, GradeError, UsageProblem
+from grader.records.evidence import Evidence, Outcome
+from grader.records.finding import Item
+from grader.records.truth import Truth
 from tests.catalog.course import ID, make, spoil, write
 
 EXERCISE, RUBRIC = f"exercises/{ID}/exercise.toml", f"rubrics/{ID}/rubric.toml"
@@ -355,7 +359,7 @@ AT_LOAD = {
         RUBRIC,
         "relative_tolerance = 1e-6",
         "relative_tolerance = -1e-6\nopne_case = 1",
-        "rubric of tiny-01 has 2 problems:\n"
+        "rubric of tiny-01 has 2 problems (rubric.toml):\n"
         "  check values, relative_tolerance: should be greater than or equal to 0\n"
         "  check values: unknown key opne_case, which nothing reads",
     ),
@@ -409,3 +413,35 @@ def test_a_program_of_several_results_may_be_asked_for_its_collectives(tmp_path:
         changed = changed.replace('relative_tolerance = 1e-6\nopen_case = "lesson"\n', "")
         write(tmp_path, RUBRIC, changed)
         assert len(load_checks(entry(Course(tmp_path), ID))) == 2
+
+
+def test_a_mistake_that_a_kind_names_by_itself_has_words_without_the_rubric_s(
+    tmp_path: Path,
+) -> None:
+    found = entry(make(tmp_path), ID)
+    named = Item(
+        id="double",
+        status="failed",
+        points=0,
+        max_points=6,
+        source="replayed",
+        message="`double` is wrong",
+        mistake="low-precision",
+    )
+    case = Case(found.rubric, Evidence(outcome=Outcome("finished")), {}, Truth({}, {}))
+    finding = checks._finding(found.rubric.checks[0], [named], [], case)
+    assert finding.mistake_title == "a 16-bit format is used, whose digits do not suffice"
+    assert finding.hint == "Multiply by two."
+
+
+def test_every_kind_s_own_mistakes_are_on_the_page_about_kinds() -> None:
+    assert checks.names("program_values").keys() == {
+        *("host-round-trip", "one-replica-only", "low-precision", "hard-coded")
+    }
+    assert checks.names("round_trip") == {}
+    every = {one for kind in checks.kinds() for one in checks.names(kind)}
+    for kind in checks.kinds():
+        section = described.kind_section(kind)
+        source = Path(checks.__path__[0], f"{kind}.py").read_text(encoding="utf-8")
+        assert all(one in checks.names(kind) for one in every if f'"{one}"' in source)
+        assert all(f"| `{one}` | {words} |" in section for one, words in checks.names(kind).items())

@@ -514,13 +514,13 @@ BROKEN: dict[str, tuple[Change, str, str]] = {
     ),
     "unknown-key": (
         replaced(RUBRIC, "max_points = 100", "max_points = 100\nmaxpoints = 100"),
-        "rubric.toml: maxpoints",
-        "mend maxpoints",
+        "rubric.toml: unknown key maxpoints (line 3), which nothing reads",
+        "mend that file; `grade schema` says what each file may hold",
     ),
     "unknown-parameter": (
         replaced(RUBRIC, "relative_tolerance", "relativ_tolerance"),
-        "checks.values.relative_tolerance",
-        "mend that key",
+        "check values: unknown key relativ_tolerance; did you mean relative_tolerance?",
+        "mend that; `grade kinds KIND` says what a kind takes",
     ),
     "unknown-kind": (
         replaced(RUBRIC, 'kind = "claims"', 'kind = "clams"'),
@@ -559,7 +559,7 @@ BROKEN: dict[str, tuple[Change, str, str]] = {
             + "\n\ndef answer(*_):\n    raise RuntimeError('boom')\n",
             encoding="utf-8",
         ),
-        "oracle.py: answer() raised RuntimeError: boom",
+        "oracle.py: answer() raised RuntimeError: boom at line ",
         "grade audit",
     ),
     "template": (

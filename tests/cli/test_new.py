@@ -100,3 +100,15 @@ def test_a_file_is_no_folder_for_a_course(tmp_path: Path) -> None:
     assert refused.code == 2
     assert refused.stderr == "grade: file is not a folder\n  Next: name a folder with --course\n"
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.once
+def test_without_a_course_around_it_nothing_is_written_anywhere(tmp_path: Path) -> None:
+    refused = command.run("new", "sharding-99", cwd=tmp_path)
+    assert refused.code == 2
+    assert refused.stderr == (
+        f"grade: there is no course here to write into ({tmp_path})\n"
+        "  Next: `grade new sharding-99 --course my_course` makes one and writes into it\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert not (command.ROOT / "exercises" / "sharding-99").exists()

@@ -239,7 +239,8 @@ def test_start_names_the_prediction_first_until_it_is_made(tmp_path: Path) -> No
     )
     answers.predict(EXERCISE, {"local_rows": 4}, tmp_path / "state" / "grade")
     ran = run("start", EXERCISE, "other", cwd=tmp_path, env=env)
-    assert "grade predict" not in ran.stdout
+    assert f"Next: grade predict {EXERCISE}\n" not in ran.stdout
+    assert "Remembered for you, here or elsewhere: 1 prediction.\n" in ran.stdout
 
 
 def test_start_says_what_is_there_and_how_to_begin_again(tmp_path: Path) -> None:
