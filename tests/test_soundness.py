@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from grader import checks
 from grader.audit import Audit, Trial, _agreeing, _problem, itself
 from grader.catalog import starter
 from grader.catalog.course import Course, shipped
 from grader.catalog.load import entry
 from grader.errors import ContentProblem
 from grader.records.receipt import Receipt
-from grader.soundness import unsound
+from grader.soundness import _truth, unsound
 from tests import command
 
 pytestmark = pytest.mark.once
@@ -330,3 +333,23 @@ def test_checks_that_fail_for_the_same_files_are_told() -> None:
     assert list(_agreeing(Audit("x-01", (failed[0], passed[0], failed[1]), trials))) == [
         f"checks {failed[0]} and {failed[1]} fail for the same rejected files, so one tells nothing"
     ]
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "sentence"),
+    [
+        ("figures", {}, "oracle.py: figures() gives nothing for 'ring_all_bytes'"),
+        ("rows", {}, "oracle.py: rows() gives nothing for 'right'"),
+        ("rows", {"right": {}}, "oracle.py: rows() gives nothing for 2"),
+    ],
+)
+def test_numbers_that_the_oracle_leaves_out_are_told_without_a_file(
+    part: str, value: Any, sentence: str
+) -> None:
+    found = entry(Course(shipped()), command.EXERCISE)
+    loaded = checks.load(found.rubric, found.exercise)
+    truth = _truth(found)
+    checks.answered(loaded, truth)
+    with pytest.raises(ContentProblem) as caught:
+        checks.answered(loaded, replace(truth, **{part: value}))
+    assert caught.value.what == f"{sentence}, which rubric.toml asks about"
