@@ -87,7 +87,7 @@ def test_the_unpacked_wheel_runs_from_anywhere(unpacked: Path, tmp_path: Path) -
     assert Path(where.stdout.strip()).is_relative_to(unpacked)
     listed = run("list", cwd=tmp_path, env=installed)
     assert listed.code == 0, listed.said
-    assert listed.stdout.startswith(f"{EXERCISE}  Communication-efficient algorithms (100 points)")
+    assert f"{EXERCISE}  Communication-efficient algorithms (100 points)\n" in listed.stdout
     shown = run("show", EXERCISE, cwd=tmp_path, env=installed)
     prompt = ROOT / "exercises" / EXERCISE / "prompt.md"
     assert shown.stdout == prompt.read_text(encoding="utf-8")

@@ -225,7 +225,7 @@ def test_the_cache_of_compiled_programs_changes_no_verdict(tmp_path: Path) -> No
     digests = {ran.graded["evidence_digest"] for ran in (first, second, without)}
     assert len(digests) == 1
     cached = run("doctor", cwd=tmp_path).stdout
-    assert "not filled yet" not in cached
+    assert f"{EXERCISE}: works" in cached
 
 
 # ----------------------------------------------------------------------------------------- a course
@@ -508,7 +508,9 @@ def learner_runs(pid: int) -> bool:
 def busy(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rsplit(b")", 1)[1].split()[11]) >= os.sysconf("SC_CLK_TCK")
+            facts = file.read().rsplit(b")", 1)[1].split()
+            # Asking for the time is a system call, so a good part of it is the kernel's.
+            return int(facts[11]) + int(facts[12]) >= os.sysconf("SC_CLK_TCK")
     except OSError:
         return False
 

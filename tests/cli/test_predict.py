@@ -356,14 +356,14 @@ def test_the_questions_fit_the_exercise_and_its_prompt() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('kind = "replicated"', 'kind = "whole"', "predictions.3.kind: Input should be"),
+        ('kind = "replicated"', 'kind = "whole"', "prediction complete, kind: should be"),
         (
             'kind = "replicated"\nprograms = ["shard_gradient"]', 'kind = "replicated"',
-            "predictions.3: Value error, replicated takes one in programs, not 0",
+            "prediction complete: replicated takes one in programs, not 0",
         ),
         (
             'id = "gather"', 'id = "complete"',
-            "the file: Value error, two predictions are called 'complete'",
+            "two predictions are called 'complete'",
         ),
     ],
 )  # fmt: skip
