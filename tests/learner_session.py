@@ -66,7 +66,9 @@ class Session:
         """Type a command, give the answers it asks for, and note what the terminal showed."""
         first, *rest = command(*args)
         more: Mapping[str, str] = {
+            # On a plain terminal rich asks for both, or takes 80 columns.
             "COLUMNS": str(WIDTH),
+            "LINES": str(HEIGHT),
             "LANGUAGE": "en",
             "NO_COLOR": "1",
             "TERM": "dumb",
