@@ -12,8 +12,6 @@ from grader.catalog import course as courses
 from grader.catalog.load import entry as load
 from grader.cli import early, options
 from grader.errors import EnvironmentProblem, UsageProblem
-from grader.sandbox import cache
-from grader.sandbox.host import open_host
 
 if TYPE_CHECKING:
     from grader.audit import Audit, Trial
@@ -54,11 +52,10 @@ def command(
         if renew_notebook:
             _renew(entry)
             continue
-        folder = cache.folder(entry.rubric_folder / "warm")
-        place = cache.usable(folder) if folder else None
+        place = early.cache_place(found, exercise_id)
         result = auditing.audit(
             entry,
-            lambda place=place: open_host(early.forbidden(found), place),  # type: ignore[misc]
+            lambda place=place: early.take(found, place),  # type: ignore[misc]
             jobs or os.cpu_count() or 1,
             _say_trial,
         )

@@ -16,8 +16,6 @@ from grader.cli import early, options
 from grader.cli.paragraphs import say
 from grader.errors import EnvironmentProblem, UsageProblem
 from grader.receipt.escape import visible_line
-from grader.sandbox import cache
-from grader.sandbox.host import open_host
 
 if TYPE_CHECKING:
     from grader.catalog.load import Entry
@@ -61,12 +59,11 @@ def command(
 
     entry = load(courses.find(course), exercise)
     path = _solution(entry, solution)
-    folder = cache.folder(entry.rubric_folder / "warm")
-    place = cache.usable(folder) if folder else None
+    place = early.cache_place(entry.course, exercise)
     result = mutation.run(
         entry,
         path,
-        lambda: open_host(early.forbidden(entry.course), place),
+        lambda: early.take(entry.course, place),
         jobs or os.cpu_count() or 1,
         most,
         _tell,

@@ -241,12 +241,9 @@ class TrialItem(pytest.Item):
 def _host(config: pytest.Config, entry: Entry) -> Host:
     """Return what starts the children of an exercise; one for all of its trials in this process."""
     from grader.cli import early
-    from grader.sandbox import cache
-    from grader.sandbox.host import open_host
 
     hosts = config.stash[_HOSTS]
     if entry.exercise.id not in hosts:
         place = early.cache_place(entry.course, entry.exercise.id)
-        usable = cache.usable(place) if place else None
-        hosts[entry.exercise.id] = open_host(early.forbidden(entry.course), usable)
+        hosts[entry.exercise.id] = early.take(entry.course, place)
     return hosts[entry.exercise.id]

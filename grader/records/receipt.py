@@ -244,7 +244,8 @@ class CompiledBytes(Record):
 
     def arrays(self) -> list[CompiledRow]:
         """Return the rows of single arrays: those of programs that give one, and of results."""
-        split = {program_of(row.program) for row in self.rows if row not in self.programs()}
+        programs = ((row.program, program_of(row.program)) for row in self.rows)
+        split = {program for name, program in programs if name != program}
         return [row for row in self.rows if row.program not in split]
 
 
